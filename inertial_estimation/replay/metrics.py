@@ -1,4 +1,4 @@
-"""Functions of series that metrics are made of: statistics, angles, interpolation, filters without delay."""
+"""Functions of time series for the metrics: statistics, angles, interpolation, zero-phase filters."""
 
 from typing import NamedTuple
 
@@ -10,10 +10,10 @@ from scipy.spatial.transform import Rotation
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.signals import Array, seconds
 
-FILTER_CUTOFF = 10.0  # [Hz]
+FILTER_CUTOFF = 10.0  # cut-off frequency of the low-pass [Hz]
 FILTER_ORDER = 4
-TRANSIENT_S = 3.0 / FILTER_CUTOFF  # at the ends of a filtered series
-FEWEST = 10 * FILTER_ORDER  # samples that can be filtered
+TRANSIENT_S = 3.0 / FILTER_CUTOFF  # duration of the transients at the ends of a filtered series [s]
+FEWEST = 10 * FILTER_ORDER  # smallest number of samples that can be filtered
 
 
 class ErrorSummary(NamedTuple):
@@ -54,15 +54,15 @@ def angles_between(a: Array, b: Array) -> Array:
 
 
 def interpolated(at: Array, times: Array, values: Array) -> Array:
-    """Interpolate columns linearly; before the first time and after the last one the end values hold.
+    """Interpolate columns linearly; before the first time and after the last one the end values are used.
 
     Args:
-        at: Times wanted, shape (k,).
+        at: Times at which values are wanted, shape (k,).
         times: Times of the values, increasing, shape (n,).
-        values: Shape (n, m).
+        values: Columns of values, shape (n, m).
 
     Returns:
-        Values at the times wanted, shape (k, m).
+        Values at the wanted times, shape (k, m).
     """
     return np.stack([np.interp(at, times, column) for column in values.T], axis=1)
 
@@ -70,8 +70,8 @@ def interpolated(at: Array, times: Array, values: Array) -> Array:
 def low_pass_zero_phase(stamps_ns: NDArray[np.int64], values: Array) -> Array:
     """Filter forward and backward (no delay) by a Butterworth low-pass, `FILTER_ORDER`, `FILTER_CUTOFF`.
 
-    Samples are taken to a uniform grid at their median step first. A series too slow to hold the
-    cut-off frequency is returned on that grid unfiltered.
+    Samples are first interpolated to a uniform grid at their median step. A series whose Nyquist frequency
+    is at most the cut-off frequency is returned on that grid unfiltered.
 
     Args:
         stamps_ns: Stamps, ascending [ns], shape (n,).

@@ -1,4 +1,4 @@
-"""Errors of the base against a reference, whose world and base frame are a little different ones."""
+"""Errors of the base against a reference whose world and base frame differ a little from ours."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -31,27 +31,27 @@ from inertial_estimation.spatial.rotations import exp_so3
 from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC
 
 ROBUST_SCALE = np.radians(0.5)  # residuals well above this count linearly in the alignment [rad]
-FEWEST_TILTS = 10  # trusted samples, below which nothing is compared
-GAP_NS, GAP_STEPS = 100_000_000, 3.0  # between two estimates that is one: time [ns], and median steps
+FEWEST_TILTS = 10  # smallest number of trusted samples for a comparison
+GAP_NS, GAP_STEPS = 100_000_000, 3.0  # a longer time [ns] and more median steps between estimates are a gap
 
 Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
 class ReplayReference:
-    """What a replay is compared with."""
+    """Reference and truth that a replay is compared with."""
 
-    # reference orientations, with positions where they are of poses; empty: none
+    # reference orientations, with positions if they are poses; empty: none
     samples: Sequence[OrientationSample] = ()
     trusted: Flags | None = None  # flags of the samples that are used; None uses all
     exact: bool = False  # whether the samples are the truth of a simulation, not measured ones
     # true inertias of a simulated or synthetic recording; None where they are not known
     truth: TrueInertias | None = None
-    settle_s: float = 0.0  # how long after the first estimate the base is not compared [s]
+    settle_s: float = 0.0  # time after the first estimate for which the base is not compared [s]
 
     @property
     def settle_ns(self) -> int:
-        """How long after the first estimate the base is not compared [ns]."""
+        """Time after the first estimate for which the base is not compared [ns]."""
         return round(self.settle_s * NANOSECONDS)
 
 
@@ -62,13 +62,13 @@ def read_reference(
 
     Args:
         recording: The recording.
-        bag: Where it is.
-        given: Topic of the reference; without one it is that of the truth of a simulation.
-        trusted_file: File that says which of its samples are trusted.
-        settle_s: Time at the begin that is not compared [s].
+        bag: Path of the recording.
+        given: Topic of the reference; None: that of the true pose, if the recording is simulated.
+        trusted_file: File with a flag for each reference sample that is trusted; None: all are.
+        settle_s: Time after the first estimate that is not compared [s].
 
     Returns:
-        The topic, empty if there is none, and what the estimates are compared with.
+        The topic, empty if there is none, and the reference.
 
     Raises:
         RecordingError: If the topic or a file cannot be read, or the file does not fit the topic.
@@ -91,7 +91,7 @@ def read_trusted(path: Path) -> Flags:
     """Read the flags of the trusted reference samples: one 0 or 1 per line, comments after ``#``.
 
     Raises:
-        RecordingError: If the file is missing or holds anything else; names the line.
+        RecordingError: If the file is missing or contains anything else; the message names the line.
     """
     text = read_text(path, "trusted flags", RecordingError)
     flags: list[bool] = []
@@ -133,8 +133,8 @@ def tilt_errors(
 ) -> ReferenceErrors:
     """Compare estimated tilt with a reference after the best constant alignment.
 
-    The reference's markers and world are mounted a little off, so two constant rotations are fitted:
-    two angles of the world's vertical and three of the base, by robust least squares (soft L1) over
+    The base frame and the vertical of the reference differ a little from ours, so two constant rotations are
+    fitted: two angles of the world's vertical and three of the base, by robust least squares (soft L1) over
     the trusted samples. The estimate is interpolated at the stamps of the reference; reference samples
     outside its span are left out.
 
@@ -190,7 +190,7 @@ def base_errors(state: Mapping[str, Any], reference: ReplayReference) -> dict[st
 
     Args:
         state: Table of the base state: stamps, positions, yaw and velocities.
-        reference: What it is compared with.
+        reference: The reference.
 
     Returns:
         Errors of ``yaw`` [rad], ``position`` [m] and ``velocity`` in the base frame [m/s]; nothing where
@@ -222,7 +222,7 @@ def base_errors(state: Mapping[str, Any], reference: ReplayReference) -> dict[st
 def _yaw_errors(
     stamps: NDArray[np.int64], used: Flags, reference: Array, estimated: Array
 ) -> ReferenceErrors:
-    """Return the errors of the yaw, without the whole turns that a body makes which is tilted by 90 deg."""
+    """Return the errors of the yaw without whole turns, by which a body tilted by 90 deg may differ."""
     turned = reference + math.tau * np.round(np.median((estimated - reference)[used]) / math.tau)
     errors = np.remainder(estimated - turned + math.pi, math.tau) - math.pi
     return ReferenceErrors(stamps, used, turned[:, None], errors[:, None])
@@ -231,7 +231,7 @@ def _yaw_errors(
 def _within(
     reference: Sequence[OrientationSample], stamps_ns: NDArray[np.int64], settle_ns: int
 ) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-    """Return stamps and places of the reference samples between estimates that count, not in their gaps."""
+    """Return stamps and indices of the reference samples within the estimates, except in their gaps."""
     stamps = np.array([sample.stamp_ns for sample in reference], dtype=np.int64)
     if len(stamps_ns) < 2:
         return stamps[:0], np.zeros(0, dtype=np.intp)
@@ -249,7 +249,7 @@ def _tilts_at(at_ns: NDArray[np.int64], stamps_ns: NDArray[np.int64], tilts_B: A
 
 
 def _aligned_verticals(estimated: Array, quaternions: Array, trusted: Flags) -> Array:
-    """Reference verticals R_A R_ref^T n for the best R_A (3 angles) and n (2 angles)."""
+    """Return the reference verticals R_A R_ref^T n with the best R_A (3 angles) and n (2 angles)."""
     rotations = Rotation.from_quat(quaternions).as_matrix()
     ours, theirs = (np.vstack((one[trusted], np.eye(3))) for one in (estimated, rotations[:, 2]))
     weights = np.append(np.ones(trusted.sum()), np.full(3, 1e-6 * trusted.sum()))  # identity if undetermined
@@ -270,10 +270,10 @@ def _aligned_verticals(estimated: Array, quaternions: Array, trusted: Flags) -> 
 
 
 def _aligned(p: Array, p_ref: Array, yaw_difference: Array, used: Flags) -> tuple[float, Array]:
-    """Return the best rotation about the vertical, and the reference positions with it and a translation.
+    """Return the best angle about the vertical, and the reference positions rotated by it and translated.
 
-    The rotation follows from the positions, weighted by how far they move, and the yaws, which count as
-    positions at a lever of 1 m where the robot stays in place.
+    The angle follows from the positions, weighted by their distance from the mean, and from the yaws, which
+    count like positions at a lever of 1 m and decide where the robot stays in place.
     """
     a = (p_ref - p_ref[used].mean(axis=0))[used, :2]
     b = (p - p[used].mean(axis=0))[used, :2]
@@ -288,7 +288,7 @@ def _aligned(p: Array, p_ref: Array, yaw_difference: Array, used: Flags) -> tupl
 def _velocity_errors(
     state: Mapping[str, Any], stamps: NDArray[np.int64], used: Flags, poses: Sequence[PoseSample]
 ) -> ReferenceErrors | None:
-    """Return errors against the derivative of the low-passed positions; None where there are too few."""
+    """Return errors against the derivative of the low-passed positions; None if there are too few samples."""
     step_ns = int(np.median(np.diff(stamps)))
     t, positions = seconds(stamps - stamps[0]), np.array([pose.p_WB for pose in poses])
     bridged = interpolated(t, t[used], positions[used])  # a jump would spread through the filter

@@ -48,15 +48,15 @@ class ReplayRun:
         inertial: Inertial estimates in order.
         payload: Estimates of the trunk and its payload in order.
         efforts: Joint readings, kept only when the inertial pipeline ran, for the torque error.
-        tick_ns: Time of one step of each node's pipeline, per tick that made one [ns].
-        data_s: Length of what was replayed [s].
-        wall_s: How long it took, reading the recording included [s].
+        tick_ns: Mean time of a step in each tick with estimates, by node [ns].
+        data_s: Duration of the replayed part of the recording [s].
+        wall_s: Wall time of the replay, including the reading of the recording [s].
         health: Health of the pipelines and their inputs at the end.
-        checks: Verdicts on the data, where they were checked.
+        checks: Verdicts on the data, if they were checked.
         start_ns: Stamp of the start of the recording [ns].
         begin_ns: Stamp from which on it was replayed [ns].
-        end_ns: Stamp of its end [ns].
-        clock_offset_ns: Stamp minus log time where the two are of different clocks, else zero [ns].
+        end_ns: Stamp of the end of the recording [ns].
+        clock_offset_ns: Stamp minus log time if the two are of different clocks, else zero [ns].
     """
 
     base: list[BaseEstimate] = field(default_factory=list)
@@ -80,10 +80,10 @@ class ReplayRun:
 
 
 class ReplayWatcher(ABC):
-    """Sees the joint states of a recording and the estimates as they are made, without affecting them."""
+    """Receives joint states and estimates during a replay, without affecting the estimates."""
 
-    def push_joints(self, reading: JointReading) -> None:  # noqa: B027, what most watchers need not see
-        """See a joint state, before the estimates that follow from it."""
+    def push_joints(self, reading: JointReading) -> None:  # noqa: B027, most watchers do not need it
+        """Take a joint state, before the estimates that follow from it."""
 
     @abstractmethod
     def see(
@@ -92,7 +92,7 @@ class ReplayWatcher(ABC):
         inertial: Sequence[InertialEstimate],
         payload: Sequence[PayloadEstimate],
     ) -> None:
-        """See the estimates of one tick, in order of time; any of them may be empty."""
+        """Take the estimates of one tick, in order of time; any of the sequences may be empty."""
 
 
 class ReplayReaders(NamedTuple):
@@ -104,13 +104,14 @@ class ReplayReaders(NamedTuple):
 
 
 class Replay:
-    """Pushes the messages of a recording in the order they were logged, and ticks after each, as a node does.
+    """Pushes the messages of a recording in the order of their log times, and ticks after each, as a node.
 
     Steps are driven by the stamps of the data and the order of the messages; the time of a tick only decides
-    what is stale. The base estimates of the tilt pipeline are the base states of the others, as over DDS.
+    which inputs are stale. The base estimates of the tilt pipeline are the base states of the other
+    pipelines, as over DDS.
 
     Attributes:
-        run: The results, as far as they are known.
+        run: The results so far.
         topics: Topics that are read.
         counts: Number of messages by topic.
         hold_out_ns: Log time from which on the inertial filter no longer learns [ns]; None: never.
@@ -123,13 +124,13 @@ class Replay:
         readers: ReplayReaders,
         watcher: ReplayWatcher | None = None,
     ) -> None:
-        """Connect the topics of a recording with what reads them.
+        """Connect the topics of a recording with the pipelines.
 
         Args:
             recording: The recording.
             topics: Topics of the inputs.
             readers: The pipelines.
-            watcher: Looks on while estimates come; None: nobody.
+            watcher: Receives joint states and estimates during the replay; None: nobody does.
 
         Raises:
             RecordingError: If a topic is missing or of the wrong type.
@@ -158,7 +159,7 @@ class Replay:
         )
 
     def _connect(self, inputs: RobotInputs, topics: RecordedTopics) -> None:
-        """Connect the inputs of a pipeline, but the base state that the tilt pipeline gives."""
+        """Connect the inputs of a pipeline, except for a base state that the tilt pipeline provides."""
         recorded = self._recording.topics
         without = {name for name in OPTIONAL if topics.of(name) not in recorded}
         without |= {BASE_STATE} if inputs in self._fed else set()
@@ -167,7 +168,7 @@ class Replay:
             self._takers.setdefault(topic, []).append(take)
 
     def _listen(self, topic: str, push: Callable[[Any], None]) -> None:
-        """Let joint readings be pushed to what does not affect the estimates."""
+        """Push the joint readings of a topic also to a listener that does not affect the estimates."""
         kind = self._recording.topics.get(topic)
         if kind not in CONVERSIONS:
             return
@@ -182,10 +183,10 @@ class Replay:
         self._takers.setdefault(topic, []).append(take)
 
     def steps(self, begin_ns: int | None = None) -> Iterator[int]:
-        """Push and tick; yields the log time periodically [ns].
+        """Push and tick; yield the log time periodically [ns].
 
         Args:
-            begin_ns: Log time to begin at [ns]; None: the start.
+            begin_ns: Log time to start from [ns]; None: that of the first message.
         """
         next_report, log_ns = 0, 0
         offset_ns = clock_offset_ns(self._recording, self.topics, begin_ns)
@@ -208,7 +209,7 @@ class Replay:
         yield log_ns
 
     def _tick(self, now_ns: int) -> None:
-        """Tick all pipelines, that of the tilt first, whose base states the others take."""
+        """Tick all pipelines, first the tilt pipeline, whose estimates are the base states of the others."""
         results: dict[str, Sequence[Any]] = {}
         for node, pipeline in self._nodes.items():
             begin_ns = time.perf_counter_ns()
@@ -242,19 +243,19 @@ def replay_recording(
         recording: The recording.
         topics: Topics of the inputs.
         readers: The pipelines.
-        robot: The robot and its parameters, with which the data are checked; None: they are not.
-        start_s: Where to begin, after the start of the recording [s].
+        robot: The robot and its parameters, with which the data are checked; None: they are not checked.
+        start_s: Time from which on to replay, since the start of the recording [s].
         hold_out_s: Time from the start of the recording after which the inertial filter no longer learns
             [s]; None: never.
-        progress: Called now and then with the seconds of data done.
-        watcher: Looks on while estimates come; None: nobody.
+        progress: Called periodically with the replayed duration [s].
+        watcher: Receives joint states and estimates during the replay; None: nobody does.
 
     Returns:
-        The estimates and how long they took.
+        The estimates and the times of their computation.
 
     Raises:
-        RecordingError: If a topic is missing or of the wrong type, or has no message after the start, without
-            which there is no estimate.
+        RecordingError: If a topic is missing or of the wrong type, or if a topic has no message after the
+            start and there is no estimate.
     """
     replay = Replay(recording, topics, readers, watcher)
     _check_times(recording, start_s, hold_out_s)
@@ -285,7 +286,7 @@ def _checked(
     begin_ns: int,
     tilt: TiltPipeline | None,
 ) -> list[Finding]:
-    """Return what a diagnosis of the first part of a replay determines; nothing without joint states."""
+    """Return the findings of a diagnosis of the first part of a replay; none without joint states."""
     setup, config = robot
     try:
         span_ns = begin_ns, begin_ns + round(CHECKED_S * NANOSECONDS)

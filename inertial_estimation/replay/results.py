@@ -1,4 +1,4 @@
-"""What one replay found: its tables, and the metrics of `metrics.json`."""
+"""Results of one replay: its tables, and the metrics of `metrics.json`."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -56,11 +56,11 @@ BASE_ERRORS = (  # name in metrics.json, quantity, unit
     ("position_error_m", "position", "m"),
     ("velocity_error_m_s", "velocity", "m/s"),
 )
-LONGEST_BREAK_NS = round(0.2 * NANOSECONDS)  # within which a cause that is found again is the same
-MASS_FACTOR = 2.0  # a load of the robot's own weight is not carried; half of the mass is not taken off
-CERTAIN = 3.0  # standard deviations by which a mass is beyond that for certain
-NOISE_BAND = 1.7  # factor between the noise seen and that used within which they are called consistent
-INTERVAL = 0.95
+LONGEST_BREAK_NS = round(0.2 * NANOSECONDS)  # break after which a cause that returns still counts as the same
+MASS_FACTOR = 2.0  # largest plausible ratio of estimated to nominal total mass, or of the inverse
+CERTAIN = 3.0  # standard deviations of the links' masses by which the ratio must be exceeded
+NOISE_BAND = 1.7  # factor between observed and assumed noise up to which they count as consistent
+INTERVAL = 0.95  # probability of the chi-square interval of the NIS
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,13 +68,13 @@ class ReplayResults:
     """Tables and metrics of a replay."""
 
     time: TimeAxis  # the time axis of all tables and figures
-    metrics: dict[str, Any] = field(default_factory=dict)  # what `metrics.json` holds
-    tables: Mapping[str, Table] = field(default_factory=dict)  # what the files hold, by their names
-    links: Mapping[str, Table] = field(default_factory=dict)  # what is estimated of each link over time
-    # of tilt, yaw, position and velocity against the reference, as far as it contains them
+    metrics: dict[str, Any] = field(default_factory=dict)  # content of `metrics.json`
+    tables: Mapping[str, Table] = field(default_factory=dict)  # content of the CSV files, by their names
+    links: Mapping[str, Table] = field(default_factory=dict)  # estimates of each link over time
+    # errors of tilt, yaw, position and velocity against the reference, as far as it contains them
     errors: Mapping[str, ReferenceErrors] = field(default_factory=dict)
     torques: TorqueSeries | None = None  # rows of the measurement over time, low-passed; None without any
-    # stamps [ns] and load changes of the trunk, results and refusals, in order
+    # events of the trunk with their stamps [ns]: load changes, results and refusals, in order
     events: Sequence[tuple[int, Health]] = ()
     truth: TrueInertias | None = None  # true inertias, None where they are not known
     checks: Sequence[Finding] = ()  # verdicts on the data
@@ -91,12 +91,12 @@ def replay_results(
 
     Args:
         run: The replay.
-        pipelines: What was replayed.
-        reference: What it is compared with.
+        pipelines: The replayed pipelines.
+        reference: Reference and truth to compare with.
         hold_out_ns: Stamp from which on the filter no longer learned [ns].
 
     Returns:
-        The evaluation. A metric that needs what was not there is left out.
+        The results. A metric whose inputs are missing is left out.
 
     Raises:
         ~inertial_estimation.errors.RecordingError: If reference and flags or stamps do not match.
@@ -155,7 +155,7 @@ def _scaled(errors: ReferenceErrors, unit: str) -> dict[str, float]:
 
 
 def _inertial_metrics(run: ReplayRun, pipelines: Pipelines) -> dict[str, Any]:
-    """Return the last estimate of the filter, what it located, and how it fits the measurements."""
+    """Return the last estimate of the filter, the located causes, and the fit to the measurements."""
     last, pipeline = run.inertial[-1], pipelines.inertial
     assert pipeline is not None
     priors = {link.estimate.link: link for link in pipeline.model.prior(pipeline.config)}
@@ -174,7 +174,7 @@ def _inertial_metrics(run: ReplayRun, pipelines: Pipelines) -> dict[str, Any]:
 
 
 def _link(link: LinkEstimate, prior: LinkEstimate) -> dict[str, Any]:
-    """Return the estimate of a link and which parts of it the recording did not inform."""
+    """Return the estimate of a link, and the parameters that the recording does not inform."""
     variances, before = (np.maximum(one.covariance.diagonal(), 0.0) for one in (link, prior))
     unknown = np.array(LINK_PARAMETERS)[(1.0 + INFORMED) * variances >= before]
     return _body(link.estimate, link.payload, np.sqrt(variances[:4]), unknown.tolist())
@@ -210,7 +210,7 @@ def _load_change(stamp_ns: int, event: Health, time: TimeAxis) -> dict[str, Any]
 
 
 def _truth_metrics(truth: TrueInertias | None, run: ReplayRun, tilt: Array | None) -> dict[str, Any]:
-    """Return the errors of the last estimates; what is not known or not estimated is left out.
+    """Return the errors of the last estimates; quantities that are not known or estimated are left out.
 
     Args:
         truth: True inertias over the recording.
@@ -256,12 +256,12 @@ def _errors(truth: TrueInertias | None, estimate: LinkInertia, sigmas: Array) ->
 
 
 def innovation_metrics(learning: Sequence[InertialEstimate]) -> dict[str, Any]:
-    """Return the NIS seen and expected, and the noise that the innovations show over the stated one.
+    """Return the observed and expected NIS, and the ratio of the estimated to the stated noise.
 
     With a correct noise model the NIS of m rows follows a chi-square distribution with m degrees of freedom
-    (Bar-Shalom, Li and Kirubarajan 2001, 5.4). The verdict is by the median, which single pushes do not
-    move: consistent within `NOISE_BAND`; overconfident, the standard deviations of the estimates are too
-    small; cautious, too large.
+    (Bar-Shalom, Li and Kirubarajan 2001, 5.4). The verdict is by the median, on which single pushes have no
+    effect: consistent within `NOISE_BAND`; overconfident if the standard deviations of the estimates are too
+    small; cautious if they are too large.
 
     Args:
         learning: Estimates of the inertial filter while it learned, in order.
@@ -292,7 +292,7 @@ def innovation_metrics(learning: Sequence[InertialEstimate]) -> dict[str, Any]:
 
 
 def nis_sentence(nis: Mapping[str, Any]) -> str:
-    """Return what the verdict of `innovation_metrics` rests on."""
+    """Return the reason for the verdict of `innovation_metrics`, in words."""
     return f"innovations are {nis['noise_ratio']:.2g} times as large as the filter's noise says"
 
 
@@ -300,12 +300,12 @@ def located_loads(estimates: Sequence[InertialEstimate]) -> list[dict[str, Any]]
     """Return the loads put on (positive mass) or taken off (negative mass), in order.
 
     Args:
-        estimates: Of the inertial filter, in order.
+        estimates: Estimates of the inertial filter, in order.
 
     Returns:
-        For each that became certain the stamp at which it was first reported, the links that the data hardly
-        tell apart (the most probable first), and mass, position in the first link's frame and probability
-        when it was last seen.
+        For each load that became certain, the stamp of its first report, the links that the data hardly
+        distinguish (the most probable first), and mass, position in the first link's frame and probability
+        in its last report.
     """
     return [
         {
@@ -325,17 +325,17 @@ def external_wrenches(estimates: Sequence[InertialEstimate]) -> list[dict[str, A
     """Return the pushes, in order.
 
     Args:
-        estimates: Of the inertial filter, in order.
+        estimates: Estimates of the inertial filter, in order.
 
     Returns:
-        For each the stamps at which it was certain first and last, the links that the data hardly distinguish
+        For each push, the stamps of its first and last report, the links that the data hardly distinguish
         (the most probable first), the medians of force, moment about the origin and point of attack in the
         first link's frame (null where the data do not determine the point), and the probability.
     """
     rows = []
     for episode in _episodes(estimates, Cause.PUSH):
-        on = [cause.links[0] for _stamp, cause in episode]
-        link = max(set(on), key=on.count)
+        first_links = [cause.links[0] for _stamp, cause in episode]
+        link = max(set(first_links), key=first_links.count)
         causes = [cause for _stamp, cause in episode if cause.links[0] == link]
         rows.append(
             {
@@ -354,7 +354,7 @@ def external_wrenches(estimates: Sequence[InertialEstimate]) -> list[dict[str, A
 def _episodes(
     estimates: Sequence[InertialEstimate], cause: Cause
 ) -> Iterator[list[tuple[int, LocatedCause]]]:
-    """Yield the segments in which a kind of cause was found, a load by the sign of its mass."""
+    """Yield the segments in which a kind of cause was found; loads of different sign are separate."""
     episode: list[tuple[int, LocatedCause]] = []
     for estimate in estimates:
         located = estimate.located
@@ -401,8 +401,8 @@ def implausible_metrics(metrics: Mapping[str, Any], nominal_mass: float) -> dict
     """
     found = {}
     mass, links = metrics.get("total_mass_kg"), metrics.get("links", {}).values()
-    unsure = CERTAIN * sum(link["mass_sigma_kg"] for link in links)  # of masses that nothing has measured
-    least, most = nominal_mass / MASS_FACTOR - unsure, nominal_mass * MASS_FACTOR + unsure
+    margin = CERTAIN * sum(link["mass_sigma_kg"] for link in links)  # for masses that are not informed
+    least, most = nominal_mass / MASS_FACTOR - margin, nominal_mass * MASS_FACTOR + margin
     if mass is not None and not least < mass < most:
         found["total_mass_kg"] = f"{mass:.4g} kg, the description has {nominal_mass:.4g} kg"
     error = metrics.get("torque_error_relative")

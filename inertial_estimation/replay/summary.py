@@ -1,4 +1,4 @@
-"""What `replay` prints of its results: what is wrong with the inputs, and the summary."""
+"""Output of `replay` on the terminal: warnings about the inputs, and the summary of the results."""
 
 import sys
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ INCLUDED = " (it contains errors of real robots and sensors; a simulation has le
 
 
 def print_input_warnings(result: ReplayRun) -> None:
-    """Print what is wrong with the inputs on stderr, a short line each.
+    """Print the warnings about the inputs on stderr, a short line each.
 
     Raises:
         RecordingError: If the estimators gave no estimate at all.
@@ -25,17 +25,17 @@ def print_input_warnings(result: ReplayRun) -> None:
     wrong = [h for h in result.health if h.level > 0 and not h.requested and h.name != DATA_CHECKS]
     estimated = result.base or result.inertial or result.payload
     if wrong or not estimated:
-        said = []
+        lines = []
         for health in wrong or result.health:
             drops = [f"{name} ({n})" for name, n in health.values.items() if name.startswith("dropped: ")]
-            said.append(one_line(", ".join((f"{health.name}: {health.message}", *drops)), limit=160))
-        print("\n".join(dict.fromkeys(said)), file=sys.stderr)
+            lines.append(one_line(", ".join((f"{health.name}: {health.message}", *drops)), limit=160))
+        print("\n".join(dict.fromkeys(lines)), file=sys.stderr)
     if not estimated:
         raise RecordingError("the estimators gave no estimate on this recording")
 
 
 def print_summary(folder: Path, evaluation: ReplayResults, results: list[Finding]) -> None:
-    """Print the verdicts on the data, what was estimated, and in which folder it is."""
+    """Print the verdicts on the data, the estimates, and the folder of the results."""
     metrics = evaluation.metrics
     _print_checks(results)
     _print_base(metrics)
@@ -57,7 +57,7 @@ def print_summary(folder: Path, evaluation: ReplayResults, results: list[Finding
 
 
 def _print_checks(results: list[Finding]) -> None:
-    """Print what is not right about the data, and how many checks found nothing."""
+    """Print the problems of the data, and the number of checks that found none."""
     if not results:
         print("data checks           too few data to judge")
         return
@@ -69,7 +69,7 @@ def _print_checks(results: list[Finding]) -> None:
 
 
 def _number(metrics: Mapping[str, Any], name: str, text: str, results: list[Finding]) -> str:
-    """Return the text of a metric, or what to check first where its value is implausible."""
+    """Return the text of a metric; if its value is implausible, a text that tells what to check first."""
     why = metrics["implausible"].get(name)
     if why is None:
         wrong = any(result.verdict is Verdict.WRONG for result in results)
@@ -96,7 +96,7 @@ def _print_base(metrics: Mapping[str, Any]) -> None:
 
 
 def _print_links(metrics: Mapping[str, Any]) -> None:
-    """Print a line a link: mass with its standard deviation, payload, and the error where it is known."""
+    """Print a line for each link: mass with its standard deviation, payload, and the error if it is known."""
     truth = metrics.get("truth", {}).get("links", {})
     links = metrics["links"]
     width = max(map(len, links), default=0)
@@ -111,14 +111,14 @@ def _print_links(metrics: Mapping[str, Any]) -> None:
 
 
 def _print_innovations(metrics: Mapping[str, Any]) -> None:
-    """Print the verdict on the NIS, and which stated noise it contradicts."""
+    """Print the verdict on the NIS, and the stated noises that contradict it."""
     nis = metrics["nis"]
     print(f"NIS                   {nis['verdict']}: {nis_sentence(nis)}")
     for parameter, factor in metrics["noise"].items():
         if not 1.0 / NOISE_BAND < factor < NOISE_BAND:
-            said = noise_sentence(parameter, factor)
+            sentence = noise_sentence(parameter, factor)
             reason = INCLUDED if factor < 1.0 else ""
-            print(f"  {said}{reason}; the filter ended with {factor:.2g} times the stated one")
+            print(f"  {sentence}{reason}; the filter ended with {factor:.2g} times the stated one")
 
 
 def _print_trunk(metrics: Mapping[str, Any]) -> None:

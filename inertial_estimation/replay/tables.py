@@ -1,4 +1,4 @@
-"""The tables of a replay: named columns, from which its files, metrics, figures and viewer come."""
+"""The tables of a replay: named columns for its files, metrics, figures and the viewer."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -40,7 +40,7 @@ class TimeAxis(NamedTuple):
 
     origin_ns: int  # stamp of the start of the recording [ns]
     begin_ns: int  # stamp from which on it was replayed [ns]
-    end_ns: int  # stamp of its end [ns]
+    end_ns: int  # stamp of the end of the recording [ns]
     # stamp from which on the inertial filter no longer learned [ns]; None: it always did
     hold_out_ns: int | None = None
 
@@ -63,13 +63,12 @@ class TimeAxis(NamedTuple):
 def estimate_tables(
     run: ReplayRun, links: Mapping[str, Table], pipelines: Pipelines, time: TimeAxis
 ) -> dict[str, Table]:
-    """Return the tables of the estimates by the names of their files, given those of the links.
+    """Return the tables of the estimates by the names of their files; `links` are the tables of the links.
 
     `base_orientation.csv`, `link_inertias.csv` (published, about the centre of mass, link axes; a row per
-    link and stamp) and `trunk_inertia.csv` (as published and as identified) hold what the nodes publish;
-    `base_state.csv` pose (roll, pitch and yaw [rad]), twist in the base frame and covariance of small
-    rotations of the base in its frame [rad^2]; the files of the nodes the figures of their topics telemetry,
-    without their age.
+    link and stamp) and `trunk_inertia.csv` (as published and as identified) contain what the nodes publish.
+    `base_state.csv` contains pose (roll, pitch and yaw [rad]), twist in the base frame and covariance of
+    small rotations of the base in its frame [rad^2]; the file of each node its telemetry, without the age.
     """
     tables: dict[str, Table] = {}
     if run.base and pipelines.tilt is not None:
@@ -91,7 +90,7 @@ def estimate_tables(
 def write_result_table(path: Path, table: Table) -> None:
     """Write a table as CSV: times to microseconds, numbers to nine digits.
 
-    Beside a time, an empty field stands for what is not known.
+    A value that is not known is an empty field in tables with a column of times, else ``nan``.
     """
     nothing = "" if "time_s" in table else "nan"
     columns = [
@@ -124,7 +123,7 @@ def vectors(table: Mapping[str, Any], names: Sequence[str]) -> Array:
 
 
 def _named(names: Sequence[str], *columns: Any) -> Table:
-    """Return columns, or matrices of columns, by their names."""
+    """Return columns, or columns of matrices, by their names."""
     return dict(zip(names, np.column_stack(columns).T, strict=True))
 
 
@@ -133,7 +132,7 @@ def _timed(time: TimeAxis, stamps_ns: NDArray[np.int64]) -> Table:
 
 
 def _figures(telemetry: Any, estimates: Sequence[Any], time: TimeAxis) -> Table:
-    """Return the figures that a node publishes on its topic telemetry, without their age."""
+    """Return the figures that a node publishes on its topic `telemetry`, without their age."""
     table = _named(telemetry.names, np.array([telemetry.values(estimate, 0.0) for estimate in estimates]))
     return _timed(time, stamps_of(estimates)) | {name: table[name] for name in table if name != AGE}
 
@@ -177,7 +176,7 @@ def _published(estimates: Sequence[InertialEstimate], links: Mapping[str, Table]
 
 
 def link_tables(estimates: Sequence[InertialEstimate]) -> dict[str, Table]:
-    """Return what the filter estimates of each link, as published and as identified, with deviations."""
+    """Return the estimates of each link, as published and as identified, with standard deviations."""
     tables: dict[str, Table] = {}
     for place, link in enumerate(estimates[0].links if estimates else ()):
         entries = [estimate.links[place] for estimate in estimates]
@@ -193,7 +192,7 @@ def link_tables(estimates: Sequence[InertialEstimate]) -> dict[str, Table]:
 
 
 def trunk_table(estimates: Sequence[PayloadEstimate]) -> Table:
-    """Return the trunk as published and as identified; deviations are infinite before it is measured."""
+    """Return the trunk, as published and as identified; sigmas are infinite until it is measured."""
     masses, coms_L = [e.estimate.mass for e in estimates], [e.estimate.com_L for e in estimates]
     return {
         "stamp_ns": stamps_of(estimates),

@@ -28,7 +28,7 @@ from inertial_estimation.synthetic.ideal_robots import IdealSensors, MotionState
 class TorqueSeries(NamedTuple):
     """Rows of the measurement over time; n samples, m rows.
 
-    The prediction is the one that each measurement was compared with, before it corrected the estimates.
+    The prediction is that of the filter before the measurement corrected the estimates.
     """
 
     stamps_ns: NDArray[np.int64]  # stamps [ns], shape (n,)
@@ -37,7 +37,7 @@ class TorqueSeries(NamedTuple):
     innovations: Array  # measured minus predicted [Nm or N], shape (n, m); NaN where a row is not measured
 
     def low_passed(self) -> "TorqueSeries | None":
-        """Return them without what is fast, on a uniform grid; None if too few, or not always measured."""
+        """Return the low-passed rows on a uniform grid; None if too few, or not measured in every sample."""
         if not np.isfinite(self.innovations).all():
             return None
         known = np.isfinite(self.measured).all(axis=0)
@@ -55,7 +55,7 @@ class TorqueSeries(NamedTuple):
     def relative_error(self) -> float | None:
         """Return the norm of the innovations over that of the measured torques, both low-passed.
 
-        The innovations carry the filter's own window, which smooths them further.
+        The innovations are means over the filter's window, which smooths them further.
         """
         known = np.isfinite(self.measured).all(axis=0)
         if not known.any():
@@ -74,11 +74,11 @@ def torque_series(
 ) -> TorqueSeries:
     """Return the rows of the measurement over a replay.
 
-    Rows are those of the estimate that has the most; a row that another one lacks (an input not measured
-    for a while) holds NaN there.
+    Rows are those of the estimate with the most rows; a row that another estimate lacks (an input was not
+    measured for a while) is NaN there.
 
     Args:
-        estimates: Of the inertial filter, at least one; rows named after joints carry torque innovations.
+        estimates: Estimates of the inertial filter, at least one; joint rows carry torque innovations.
         efforts: Joint readings as recorded.
         joint_delay_s: Age of joint readings at their stamps [s].
     """
@@ -104,11 +104,11 @@ def torque_series(
 def torque_error(
     run: ReplayRun, pipelines: Pipelines, torques: TorqueSeries, hold_out_ns: int
 ) -> float | None:
-    """Return the relative torque error after the hold-out: by the model of an arm, or by innovations.
+    """Return the relative torque error after the hold-out: of an arm by its model, else by innovations.
 
     Args:
         run: The replay.
-        pipelines: What was replayed.
+        pipelines: The replayed pipelines.
         torques: Rows of the measurement.
         hold_out_ns: Stamp from which on the filter no longer learned [ns].
 
@@ -124,7 +124,7 @@ def torque_error(
         return TorqueSeries(stamps[later], rows, measured[later], innovations[later]).relative_error()
     urdf = inertial.estimated_model().estimated_urdf()
     robot = RobotModel.from_urdf(urdf, floating_base=False, locked_joints=values["locked_joints"])
-    first_ns = hold_out_ns - round(TRANSIENT_S * NANOSECONDS)  # for the filter's transient, and not counted
+    first_ns = hold_out_ns - round(TRANSIENT_S * NANOSECONDS)  # the filter's transient is left out later
     later_readings = [r for r in run.efforts if r.effort is not None and r.stamp_ns >= first_ns]
     joints = [joint for joint in robot.joint_names if joint in torques.row_names]
     if not later_readings or not joints:
@@ -146,17 +146,17 @@ def prediction_error(
 ) -> float:
     """Return the norm of measured minus predicted torques over the norm of measured ones.
 
-    Independent of the filter and of its windows: inverse dynamics of the exported URDF, plus friction, on
-    joint states that went through one zero-phase filter, against the measured torques through the same. The
-    first and last `TRANSIENT_S` are left out of both norms, for the transients of the filter.
+    The error does not depend on the inertial filter and its windows: it compares inverse dynamics of the
+    exported URDF plus friction, at joint states after a zero-phase low-pass, with the measured torques after
+    the same low-pass. The first and last `TRANSIENT_S` are left out of both norms.
 
     Args:
-        robot: Fixed-base arm with the identified inertias in place.
-        readings: Joint states with effort, ascending stamps. Where one lacks velocities or all are zero,
+        robot: Fixed-base arm with the identified inertias.
+        readings: Joint states with effort, ascending stamps. If a reading lacks velocities or all are zero,
             the filtered positions are differentiated instead.
-        friction: Friction by ``joint/term`` (`FRICTION_TERMS`), as estimated.
-        joints: Joints whose torque counts.
-        config: Parameters of the robot: offsets of positions, gains of drives, how friction changes sign,
+        friction: Estimated friction by ``joint/term`` (`FRICTION_TERMS`).
+        joints: Joints whose torques are compared.
+        config: Parameters of the robot: offsets of positions, gains of drives, change of sign of friction,
             `effort_window`.
 
     Raises:

@@ -1,1 +1,1 @@
-"""Better parameters from recordings: trials of the estimators, scores, searches, and what they conclude."""
+"""Tuning of parameters on recordings: trials of the estimators, their scores, searches, conclusions."""

@@ -1,4 +1,4 @@
-"""Time of a recording in parts and blocks, and the comparison of scores block by block."""
+"""Division of a recording into parts and blocks, and comparison of scores block by block."""
 
 from dataclasses import dataclass
 
@@ -7,17 +7,17 @@ from numpy.typing import NDArray
 
 from inertial_estimation.signals import Array, seconds
 
-BLOCK_S = 2.0  # longer than the memory of what is scored, so that blocks are nearly independent [s]
-FEWEST = 5  # blocks of a part, even of a short recording
-LEAST_SAMPLES = 0.5  # of the median number in a block, below which it has no score
-SIGNIFICANT = 2.0  # standard deviations from which on a difference is one
+BLOCK_S = 2.0  # longer than the memory of the scored errors, so that blocks are nearly independent [s]
+FEWEST = 5  # smallest number of blocks of a part, even of a short recording
+LEAST_SAMPLES = 0.5  # share of the median number of samples below which a block has no score
+SIGNIFICANT = 2.0  # standard deviations beyond which a difference is significant
 
 
 @dataclass(frozen=True)
 class Division:
     """A recording cut into parts of equal length, and these into blocks."""
 
-    begin_ns: int  # stamp of the begin [ns]
+    begin_ns: int  # stamp of the start [ns]
     end_ns: int  # stamp of the end [ns]
     parts: int  # number of parts
     blocks: int  # number of blocks in each part
@@ -38,7 +38,7 @@ class Division:
         return self.begin_ns + (self.end_ns - self.begin_ns) * (part + 1) // self.parts
 
     def blocks_at(self, stamps_ns: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the block of each stamp, shape (n,); -1 before the begin and after the end."""
+        """Return the block of each stamp, shape (n,); -1 before the start and after the end."""
         count = self.parts * self.blocks
         number = (stamps_ns - self.begin_ns) * count // max(self.end_ns - self.begin_ns, 1)
         return np.where((number >= 0) & (number < count), number, -1)
@@ -48,10 +48,10 @@ class Division:
 
         Args:
             stamps_ns: Stamps [ns], shape (n,).
-            values: Shape (n,).
+            values: Values at the stamps, shape (n,).
 
         Returns:
-            Shape (parts * blocks,); NaN where a block has too few values.
+            Means, shape (parts * blocks,); NaN where a block has too few values.
         """
         count = self.parts * self.blocks
         number = self.blocks_at(stamps_ns)
@@ -67,29 +67,29 @@ class Comparison:
     """Mean difference of scores, block by block."""
 
     difference: float  # mean of the first scores minus the second ones
-    sigma: float  # its standard deviation, neighbouring blocks taken as correlated
-    blocks: int  # number of blocks that both have
+    sigma: float  # its standard deviation, with neighbouring blocks taken as correlated
+    blocks: int  # number of blocks with both scores
 
     @property
     def significant(self) -> bool:
-        """Whether the difference is larger than chance makes it."""
+        """Whether the difference exceeds `SIGNIFICANT` standard deviations."""
         return abs(self.difference) > SIGNIFICANT * self.sigma
 
     @property
     def worse(self) -> bool:
-        """Whether the first scores are larger, by more than chance makes them."""
+        """Whether the first scores are significantly larger than the second ones."""
         return self.difference > SIGNIFICANT * self.sigma
 
 
 def compared(first: Array, second: Array) -> Comparison:
     """Compare scores of the same blocks.
 
-    Blocks are taken as correlated with their neighbours alone: the variance of the mean is that of a block
-    and twice the covariance of neighbours, where it is positive, over the number of blocks.
+    Only neighbouring blocks are taken as correlated: the variance of the mean is that of a block plus twice
+    the covariance of neighbours, if it is positive, over the number of blocks.
 
     Args:
         first: Scores, shape (n,); NaN where a block has none.
-        second: Scores, shape (n,).
+        second: Scores of the same blocks, shape (n,).
     """
     d = first - second
     d = d[np.isfinite(d)]

@@ -1,4 +1,4 @@
-"""One recording in memory, replayed with parameters of one's choice."""
+"""A recording in memory that can be replayed with changed parameters."""
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,14 +25,14 @@ class RecordedRun:
     """A recording whose messages are in memory.
 
     Attributes:
-        name: What to call it.
-        configs: Parameters of the estimators that have a section, by node; noise that follows from the robot
-            has its value.
+        name: Name of the recording.
+        configs: Parameters of the estimators that have a section in the files, by node, with the values of
+            noise parameters that are derived from the robot.
         parameters: All parameters in effect, by node and dotted name.
         urdf: Text of the robot's description.
         recording: The messages.
         begin_ns: Stamp from which on it is replayed [ns].
-        end_ns: Stamp of its end [ns].
+        end_ns: Stamp of the end of the recording [ns].
     """
 
     def __init__(
@@ -49,9 +49,9 @@ class RecordedRun:
         Args:
             recording: The recording.
             config: The parameter files.
-            urdf: Where the robot description comes from, in place of the parameter ``urdf``.
+            urdf: Source of the robot description, in place of the parameter ``urdf``.
             remappings: New topic by old one.
-            start_s: Where to begin, after the start of the recording [s].
+            start_s: Time from which on to replay, since the start of the recording [s].
 
         Raises:
             RecordingError: If a topic is missing, of the wrong type or without a message.
@@ -104,7 +104,7 @@ class RecordedRun:
         return pipelines.topics(self._remappings)
 
     def observer_steps(self) -> tuple[TiltPipeline, list[ObserverStep]]:
-        """Replay the recording; return the tilt pipeline and what its observer took at every step."""
+        """Replay the recording; return the tilt pipeline and the inputs of its observer at every step."""
         pipelines = self.pipelines(only=[TILT_NODE])
         assert pipelines.tilt is not None
         found: list[ObserverStep] = []
@@ -117,7 +117,7 @@ class RecordedRun:
     def updates(
         self, overrides: Overrides = (), *, adapting: bool = True
     ) -> Iterator[tuple[int, StepOutcome]]:
-        """Replay the recording, and yield what the inertial filter makes of it while it is replayed.
+        """Replay the recording, and yield the updates of the inertial filter during the replay.
 
         Args:
             overrides: Parameters that differ from those of the files.

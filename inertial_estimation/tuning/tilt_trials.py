@@ -1,4 +1,4 @@
-"""Trials of the tilt observer, judged by the readings that come later, or by a reference.
+"""Trials of the tilt observer, scored by later readings or by a reference.
 
 In a frame that turns with the gyroscope the integrated specific force F and the contact velocity y, both
 turned into that frame, differ by a line,
@@ -6,16 +6,16 @@ turned into that frame, differ by a line,
     d(t) = F(t) - y(t) = -v0 + g0 t z,
 
 whose slope is the vertical z. Fitted over the `WINDOW_S` after a time t, it determines z(t) by readings that
-an estimate at t has not used. The noise of later readings is not that of earlier ones, so the mean square of
-the angle between the two is the mean square error of the estimate plus that of the fit, which is the same for
-every estimate: it is least where the unknown error is (the argument of Lehtinen et al., Noise2Noise, ICML
-2018, 2). What both have in common cannot be seen: an offset of the accelerometer, errors that repeat in step
-with the window. A constant gyroscope bias turns the two apart, by more than either is wrong: a constant
-difference therefore does not count.
+an estimate at t has not used. The noise of later readings is independent of that of earlier ones, so the mean
+square of the angle between the two is the mean square error of the estimate plus that of the fit. The latter
+is the same for every estimate, so the sum is least where the unknown error is least (the argument of Lehtinen
+et al., Noise2Noise, ICML 2018, 2). Errors that both have in common are not detected: an offset of the
+accelerometer, errors whose period is that of the window. A constant gyroscope bias rotates the two against
+each other by more than the error of either: a constant difference therefore does not count.
 
-What the observer takes is recorded once, in a replay with the present gains: mean readings over the steps,
-and contacts and statistics at its looks, which hardly depend on its gains. A trial runs the observer over
-them.
+The inputs of the observer are recorded once, in a replay with the present gains: mean readings over the
+steps, and contacts and statistics at its looks, which hardly depend on its gains. A trial runs the observer
+on these inputs.
 """
 
 from abc import abstractmethod
@@ -42,19 +42,19 @@ from inertial_estimation.tuning.division import Division
 from inertial_estimation.tuning.recorded_run import RecordedRun
 from inertial_estimation.tuning.trials import Objective, Trials, Values
 
-WINDOW_S = 1.5  # of readings that determine the vertical [s]
-LEAST_SHARE = 0.5  # of the window in contact, and of its variance, the variance of the times in contact
+WINDOW_S = 1.5  # window of the later readings that determine the vertical [s]
+LEAST_SHARE = 0.5  # least share of a window in contact, and of its variance in that of the times in contact
 
 
 class TiltTrials(Trials):
-    """Runs the observer over what was recorded of its inputs at each of K steps; small when pickled.
+    """Runs the observer on its recorded inputs at each of K steps; small when pickled.
 
     Attributes:
-        radius: Of round feet [m].
+        radius: Radius of round feet [m].
     """
 
     def __init__(self, division: Division, pipeline: TiltPipeline, steps: Sequence[ObserverStep]) -> None:
-        """Take what the observer of a pipeline takes at every step."""
+        """Store the inputs of the observer of a pipeline at every step."""
         stamps, h, readings, looks, _verticals, _biases, R_BI = zip(*steps, strict=True)
         self.division, self.radius = division, pipeline.estimator.radius
         self._parameters, self._stamps_ns = parameter_values(pipeline.config), np.array(stamps)
@@ -101,12 +101,12 @@ class TiltTrials(Trials):
 
 
 class Intervals(NamedTuple):
-    """What is measured over each of K intervals, in the frame of the IMU in the middle of each."""
+    """Measurements over each of K intervals, in the frame of the IMU in the middle of each interval."""
 
-    h: Array  # their durations [s], shape (K,)
-    w_I: Array  # angular velocity of the IMU, bias removed, mean over each [rad/s], shape (K, 3)
-    f_I: Array  # specific force, mean over each [m/s^2], shape (K, 3)
-    # velocity of the IMU in its frame from contacts, mean over each [m/s], shape (K, 3); NaN without contact
+    h: Array  # durations [s], shape (K,)
+    w_I: Array  # mean angular velocity of the IMU, bias removed [rad/s], shape (K, 3)
+    f_I: Array  # mean specific force [m/s^2], shape (K, 3)
+    # mean velocity of the IMU in its frame, from contacts [m/s], shape (K, 3); NaN without contact
     y_v: Array
 
 
@@ -114,7 +114,7 @@ def later_verticals(readings: Intervals, window_s: float = WINDOW_S) -> Array:
     """Return the vertical in the IMU frame at the end of each interval, by later readings alone.
 
     Args:
-        readings: Readings without a break.
+        readings: Intervals without a gap.
         window_s: Length of the window that determines the vertical [s].
 
     Returns:
@@ -135,7 +135,7 @@ def _accumulated(readings: Intervals) -> Rotation:
     """Return the orientation after each interval relative to that before the first one."""
     turned = Rotation.from_rotvec(readings.h[:, None] * readings.w_I)
     reach = 1
-    while reach < len(readings.h):  # products over twice as many steps each time
+    while reach < len(readings.h):  # the products span twice as many steps in every pass
         later = turned[:-reach] * turned[reach:]
         turned = Rotation.concatenate([turned[:reach], later])
         reach *= 2
@@ -143,7 +143,7 @@ def _accumulated(readings: Intervals) -> Rotation:
 
 
 def _slopes(t: Array, line: Array, readings: Intervals, begins: Array, window_s: float) -> Array:
-    """Return the slopes of a line over windows, over g0, from the samples in contact; NaN where unknown."""
+    """Return the slopes of a line in windows, divided by g0, by the samples in contact; NaN where unknown."""
     used = np.isfinite(readings.y_v[:, :1]).astype(float)
     t = t[:, None]
     columns = used * np.concatenate([np.ones_like(t), t, t * t, line, t * line, readings.h[:, None]], axis=1)
@@ -169,8 +169,8 @@ class LaterReadings(TiltTrials):
         """Determine the verticals by later readings, once for all trials, and record the observer's inputs.
 
         Raises:
-            RecordingError: If the readings determine none: too short, without contact, or without seconds
-                in which they agree.
+            RecordingError: If the readings determine no vertical: the recording is too short, without
+                contact, or the readings never agree.
         """
         pipeline, steps = run.observer_steps()
         super().__init__(division, pipeline, steps)
@@ -197,8 +197,8 @@ def verticals_of(steps: Sequence[ObserverStep], radius: float) -> tuple[NDArray[
     """Return the verticals by later readings in the base frame, shape (n, 3), and their stamps [ns].
 
     Args:
-        steps: What the observer takes at every step; a step of no time begins anew.
-        radius: Of round feet [m].
+        steps: Inputs of the observer at every step; a step of zero duration is a restart.
+        radius: Radius of round feet [m].
     """
     stamps, verticals = [np.zeros(0, dtype=np.int64)], [np.zeros((0, 3))]
     for a, b in pairwise([*(k for k, step in enumerate(steps) if step.h <= 0.0), len(steps)]):
@@ -213,7 +213,7 @@ def verticals_of(steps: Sequence[ObserverStep], radius: float) -> tuple[NDArray[
 
 
 def intervals_of(steps: Sequence[ObserverStep], radius: float) -> Intervals:
-    """Return what is measured from one look to the next; steps after the last one do not count."""
+    """Return the measurements from one look to the next; steps after the last look are left out."""
     odometry, rows = ContactOdometry(radius), list[tuple[float, Array, Array, Array]]()
     time, turned, pushed = 0.0, np.eye(3), np.zeros(3)
     for step in steps:
@@ -241,7 +241,7 @@ class ReferenceTilt(TiltTrials):
     objective = Objective(TILT_NODE, "tilt against the reference, rms", "deg", squared=True)
 
     def __init__(self, run: RecordedRun, division: Division, reference: ReplayReference) -> None:
-        """Record the observer's inputs; the reference is that of the recording."""
+        """Record the observer's inputs, and take the reference of the recording."""
         super().__init__(division, *run.observer_steps())
         self._samples, self._trusted = reference.samples, reference.trusted
 

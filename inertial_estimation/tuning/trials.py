@@ -1,4 +1,4 @@
-"""Trials: an estimator run over a recording with parameters of one's choice, and how it is scored."""
+"""Trials: an estimator is run over a recording with changed parameters, and scored."""
 
 import math
 from abc import ABC, abstractmethod
@@ -15,30 +15,30 @@ from inertial_estimation.tuning.division import Division
 from inertial_estimation.tuning.recorded_run import RecordedRun
 
 Values = Mapping[str, Any]  # by dotted name
-OUTLIERS = 0.01  # share of measurements that are taken for outliers
-WIDER = 10.0  # their standard deviation over that of the others
+OUTLIERS = 0.01  # share e of outliers among the measurements
+WIDER = 10.0  # ratio c of the standard deviation of outliers to that of other measurements
 NO_INNOVATION = (Decision.WAITING_FOR_REST, Decision.CALIBRATING)
 
 
 @dataclass(frozen=True)
 class Objective:
-    """What a search minimises."""
+    """Objective that a search minimises."""
 
-    node: str  # whose parameters it judges
-    title: str  # what it is, for tables and figures
+    node: str  # node whose parameters it scores
+    title: str  # name of the objective, for tables and figures
     unit: str = ""  # unit of the displayed value
     squared: bool = False  # whether scores are mean squares, of which the root is displayed
 
     def displayed(self, score: float) -> float:
-        """Return a mean score in the unit that is displayed."""
+        """Return a mean score in the displayed unit."""
         return float(np.sqrt(max(score, 0.0))) if self.squared else float(score)
 
 
 class Trials(ABC):
-    """Runs an estimator over one recording again and again; can be pickled.
+    """Runs an estimator over one recording repeatedly; can be pickled.
 
     Attributes:
-        objective: What its scores are.
+        objective: Objective of which the scores are.
         division: Parts and blocks of the recording.
     """
 
@@ -51,26 +51,26 @@ class Trials(ABC):
 
         Args:
             values: The parameters that differ, by dotted name.
-            parts: How many of the recording's parts are run, from the first one.
+            parts: Number of parts of the recording that are run, from the first one.
 
         Returns:
-            Score of each block, small is good, shape (blocks,); NaN where a block has none.
+            Score of each block, smaller is better, shape (blocks,); NaN where a block has none.
 
         Raises:
-            ~inertial_estimation.errors.InertialEstimationError: If the estimator cannot run with them.
+            ~inertial_estimation.errors.InertialEstimationError: If the estimator cannot run with the values.
         """
 
 
 class LikelihoodTrials(Trials):
     """Scores the inertial filter by the negative log-likelihood of its innovations, per row.
 
-    Where noise parameters are varied the filter must not adapt them: it would scale any value to the same.
+    If noise parameters are varied the filter must not adapt them: it would scale any value to the same noise.
     """
 
     objective = Objective(INERTIAL_NODE, "negative log-likelihood of an innovation, per row")
 
     def __init__(self, run: RecordedRun, division: Division, *, adapting: bool) -> None:
-        """Take the recording and its division; the filter may adapt its noise, or uses it as stated."""
+        """Set the recording and its division, and whether the filter adapts its noise or uses that stated."""
         self._run, self.division, self._adapting = run, division, adapting
 
     def scores(self, values: Values, parts: int) -> Array:
@@ -88,7 +88,7 @@ class LikelihoodTrials(Trials):
 def negative_log_likelihood(update: StepOutcome) -> float:
     """Return the negative log-likelihood of an innovation y ~ N(0, S), for each of its m rows.
 
-    A share of all measurements are outliers ~ N(0, c^2 S), so that single ones do not decide:
+    A share e of all measurements are outliers ~ N(0, c^2 S), so that single ones do not dominate the score:
 
         -log[(1 - e) exp(-NIS/2) + e c^-m exp(-NIS/(2 c^2))] + (log det S + m log 2 pi) / 2
 
@@ -96,7 +96,7 @@ def negative_log_likelihood(update: StepOutcome) -> float:
         update: Outcome of an update.
 
     Returns:
-        NaN for a measurement that was not compared.
+        The score; NaN for a measurement without an innovation.
     """
     if update.decision in NO_INNOVATION or not math.isfinite(update.log_det):
         return math.nan

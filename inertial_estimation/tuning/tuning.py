@@ -1,4 +1,4 @@
-"""From recordings to values: the search, which values matter, and what they are worth on other data."""
+"""From recordings to tuned values: search, sensitivity of the score, and comparison on held-out data."""
 
 import pickle
 import textwrap
@@ -22,16 +22,16 @@ from inertial_estimation.tuning.tilt_trials import LaterReadings, ReferenceTilt
 from inertial_estimation.tuning.trials import LikelihoodTrials, Objective, Trials, Values
 from inertial_estimation.tuning.variation import Variation
 
-PARTS = 3  # of every recording: values are searched on all but the last one, which judges them
-SHORTEST_S = 9.0  # of a recording, after what is not scored: one of 12 s is long enough by some samples
-POINTS = 9  # over the range of a parameter
+PARTS = 3  # parts of every recording: the search uses all but the last one, on which values are compared
+SHORTEST_S = 9.0  # least scored duration: a recording of 12 s is just long enough
+POINTS = 9  # number of points over the range of a parameter
 
 
 class Problem:
     """One estimator over several recordings, each set of values scored once."""
 
     def __init__(self, trials: Sequence[Trials], workers: Workers) -> None:
-        """Take the estimator over each recording, and what runs the trials."""
+        """Set the trials over each recording, and the workers that run them."""
         self._workers, self._pickled = workers, pickle.dumps(trials)
         self._known: dict[tuple[int, str], Trial] = {}
         self.part_of_block: NDArray[np.int64] = np.concatenate([one.division.part_of_block for one in trials])
@@ -48,7 +48,7 @@ class Problem:
         """Return the score of every block; NaN in parts that are not run.
 
         Raises:
-            MeasurementError: If the estimator does not run with them.
+            MeasurementError: If the estimator does not run with the values.
         """
         (trial,) = self.run([values], parts)
         if trial.failure:
@@ -89,8 +89,8 @@ class Sensitivity:
     """Score over the range of one parameter, the others at their tuned values."""
 
     values: tuple[float, ...]  # values of the parameter, ascending
-    scores: tuple[float, ...]  # mean score at each; NaN where the estimator does not run
-    comparisons: tuple[Comparison, ...]  # each compared with the tuned value
+    scores: tuple[float, ...]  # mean score at each value; NaN where the estimator does not run
+    comparisons: tuple[Comparison, ...]  # comparison of each value with the tuned one
     # smallest of the values around the tuned one that are as good within noise, the other parameters at their
     # tuned values or, in a trial, at any values
     low: float
@@ -102,8 +102,8 @@ def sensitivity(
 ) -> Sensitivity:
     """Vary one parameter about the tuned values.
 
-    One parameter may stand in for another one, as two noises of the same innovation do. The interval with
-    the others fixed is then too narrow, so that it is widened to the values of all trials that score as well.
+    One parameter may compensate for another one, as two noises of the same innovation do. The interval with
+    the others fixed is then too narrow, so it is widened to the values of all trials that score as well.
 
     Args:
         problem: The estimator and its recordings.
@@ -126,9 +126,9 @@ def sensitivity(
 
 
 def _reach(shares: Sequence[float], comparisons: Sequence[Comparison]) -> float:
-    """Return the share up to which values are as good, in one direction from the tuned value, the first one.
+    """Return the share of the range up to which values are as good; the first share is the tuned value's.
 
-    Up to the first value that is worse the difference is taken as linear, and its noise as constant.
+    The difference is taken as linear up to the first value that is worse, and its noise as constant.
     """
     last = shares[0]
     for share, comparison in zip(shares, comparisons, strict=True):
@@ -144,8 +144,8 @@ def _reach(shares: Sequence[float], comparisons: Sequence[Comparison]) -> float:
 class TunedParameter:
     """One parameter after the search."""
 
-    variation: Variation  # what was varied
-    value: float  # the value found; that in effect where the data do not support another one
+    variation: Variation  # the parameter and its range
+    value: float  # the tuned value; that in effect if the data do not support another one
     changed: bool  # whether it differs from the value in effect
     sensitivity: Sensitivity  # score over its range, the others at their tuned values
 
@@ -154,13 +154,13 @@ class TunedParameter:
 class Judgement:
     """Tuned and shipped values on the same data."""
 
-    tuned: float  # mean score
+    tuned: float  # mean score of the tuned values
     shipped: float  # mean score of the values in effect before
-    comparison: Comparison  # of the blocks of both, tuned minus shipped
+    comparison: Comparison  # comparison of the blocks of both, tuned minus shipped
 
     @classmethod
     def of(cls, tuned: Array, shipped: Array) -> "Judgement":
-        """Judge scores of the same blocks."""
+        """Compare the scores of the same blocks."""
         both = np.isfinite(tuned) & np.isfinite(shipped)
         if not both.any():
             return cls(np.nan, np.nan, compared(tuned, shipped))
@@ -171,23 +171,23 @@ class Judgement:
 class TuningResult:
     """Outcome of a search for one estimator."""
 
-    objective: Objective  # what was minimised
+    objective: Objective  # the objective that was minimised
     parameters: tuple[TunedParameter, ...]  # the parameters, in the order given
     trials: Sequence[Trial]  # all trials
     best: Trial  # the trial with the least score
-    training: Judgement  # on the parts that were searched on
-    held_out: Judgement  # on the part that was not
-    # values that are better on the parts that were searched on, but not on the held-out one
+    training: Judgement  # comparison on the parts that the search used
+    held_out: Judgement  # comparison on the part that it did not use
+    # values that are better on the parts that the search used, but not on the held-out part
     rejected: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def changes(self) -> dict[str, float]:
-        """The values that differ from those in effect, by dotted name; none where nothing is better."""
+        """The values that differ from those in effect, by dotted name; empty if no value is better."""
         return {p.variation.name: p.value for p in self.parameters if p.changed}
 
     @property
     def warnings(self) -> list[str]:
-        """What speaks against the tuned values, a sentence each."""
+        """Reasons against the tuned values, a sentence each."""
         found = []
         if self.rejected:
             values = ", ".join(f"{name} = {value:.4g}" for name, value in self.rejected.items())
@@ -209,13 +209,13 @@ def concluded(
 ) -> TuningResult:
     """Draw the conclusions from trials.
 
-    Of the best trial, values return to those in effect one after another, as long as that is not worse
-    beyond one standard deviation (the rule of one standard error: Hastie, Tibshirani, Friedman 2009, 7.10).
-    Those that differ move to the best of their ranges, and all return where the held-out part, which no value
-    was chosen by, is not better beyond noise.
+    The values of the best trial are reset to those in effect one after another, as long as the score gets
+    worse by at most one standard deviation (the one-standard-error rule: Hastie, Tibshirani, Friedman 2009,
+    7.10). The remaining ones move to the best of their ranges. All are reset unless the score of the held-out
+    part, by which no value was chosen, is better beyond noise.
 
     Args:
-        objective: What was minimised.
+        objective: The objective that was minimised.
         problem: The estimator and its recordings.
         variations: The parameters.
         trials: The trials.
@@ -254,7 +254,7 @@ def concluded(
 
 
 def _polished(problem: Problem, variations: Sequence[Variation], changes: Values) -> dict[str, Any]:
-    """Return changed values, each moved to the best of its range with the others fixed."""
+    """Return the changed values, each moved to the best of its range with the others fixed."""
     found = dict(changes)
     for variation in variations:
         if variation.name in found:
@@ -264,10 +264,10 @@ def _polished(problem: Problem, variations: Sequence[Variation], changes: Values
 
 
 def _simplified(problem: Problem, variations: Sequence[Variation], best: Values) -> dict[str, Any]:
-    """Return the best values with those at their present value that do not matter.
+    """Return the best values, but the present value of each parameter that does not affect the score.
 
-    All are tried together first, since where two matter only by their ratio each alone seems to; and again at
-    the end, since small losses add up.
+    All are reset together first, since of two that affect the score only by their ratio each alone seems to
+    matter; and again at the end, since small losses add up.
     """
     present = {variation.name: variation.shipped for variation in variations}
     if problem.as_good(present, best):
@@ -294,12 +294,12 @@ def tuned(
 
     Args:
         runs: The recordings.
-        references: By what the tilt is judged in each; without samples, by later readings.
-        variations: What is varied, of one node.
+        references: Reference of the tilt of each recording; without samples, later readings are used.
+        variations: Parameters of one node, and their ranges.
         trials: Number of trials.
-        seed: Of the search.
-        settle_s: Time at the begin of a recording that is not scored [s].
-        workers: What runs the trials.
+        seed: Seed of the search.
+        settle_s: Time at the start of a recording that is not scored [s].
+        workers: Workers that run the trials.
 
     Raises:
         RecordingError: If a recording is too short.
@@ -331,11 +331,11 @@ def trials_over(
 
 
 def tuned_text(results: Sequence[TuningResult], source: str) -> str:
-    """Return the content of a parameter file with what has changed.
+    """Return the content of a parameter file with the changed values.
 
     Args:
-        results: Of one or several estimators.
-        source: What it was tuned on, for the comment at the top.
+        results: Results of one or several estimators.
+        source: Recordings that were used, for the comment at the top.
 
     Returns:
         YAML text to be read after the robot's own file.
@@ -345,8 +345,8 @@ def tuned_text(results: Sequence[TuningResult], source: str) -> str:
         objective = result.objective
         on = f"searched on {judgement_in_words(objective, result.training)}"
         held_out = f"held out {judgement_in_words(objective, result.held_out)}"
-        said = [f"{objective.title}: {on}, {held_out}.", *(f"WARNING: {one}" for one in result.warnings)]
-        lines += ["", *(line for text in said for line in _comment(text))]
+        texts = [f"{objective.title}: {on}, {held_out}.", *(f"WARNING: {one}" for one in result.warnings)]
+        lines += ["", *(line for text in texts for line in _comment(text))]
         changed = [parameter for parameter in result.parameters if parameter.changed]
         lines += [f"/**/{objective.node}:", f"  ros__parameters:{'' if changed else ' {}'}"]
         for parameter in changed:
@@ -365,7 +365,7 @@ def judgement_in_words(objective: Objective, judgement: Judgement) -> str:
 
 
 def interval_in_words(parameter: TunedParameter) -> str:
-    """Return which values of a parameter score as well as the tuned one, as far as chance allows to say."""
+    """Return in words which values of a parameter score as well as the tuned one, within noise."""
     found, variation = parameter.sensitivity, parameter.variation
     below = "or less " if found.low <= variation.low * (1 + 1e-9) else ""
     above = " or more" if found.high >= variation.high * (1 - 1e-9) else ""
@@ -373,7 +373,7 @@ def interval_in_words(parameter: TunedParameter) -> str:
 
 
 def value_in_words(value: float) -> str:
-    """Return a number as YAML, to the four digits that data determine at most."""
+    """Return a number as YAML, with four digits: data determine no more."""
     rounded = float(f"{value:.4g}")
     return f"{rounded:.1f}" if rounded.is_integer() and abs(rounded) < 1e6 else f"{rounded!r}"
 

@@ -1,4 +1,4 @@
-"""Parameters that are varied, as given on the command line: name and range."""
+"""Parameters to vary, as given on the command line: name and range."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -16,19 +16,19 @@ from inertial_estimation.parameters import (
 )
 from inertial_estimation.tilt.config import OBSERVERS
 
-DECADE = 10.0  # factor to either side of the present value where no range is given
+DECADE = 10.0  # factor to either side of the present value if no range is given
 
 
 @dataclass(frozen=True)
 class Variation:
-    """One parameter and its range; where that is positive, the logarithm is varied."""
+    """One parameter and its range; if the range is positive, the logarithm is varied."""
 
-    node: str  # node whose parameter it is
-    name: str  # its dotted name
-    shipped: float  # its value in the parameter files, or its default
+    node: str  # node of the parameter
+    name: str  # dotted name
+    shipped: float  # value in the parameter files, or the default
     low: float  # smallest value
     high: float  # largest value
-    unit: str = ""  # its unit
+    unit: str = ""  # unit of the values
 
     @property
     def log(self) -> bool:
@@ -43,14 +43,14 @@ class Variation:
         return min(max(value, self.low), self.high)
 
     def share_of(self, value: float) -> float:
-        """Return at which share of the range a value is; below 0 or above 1 outside of it."""
+        """Return the share of the range at which a value is; below 0 or above 1 outside the range."""
         if self.log:
             return math.log(max(value, 1e-300) / self.low) / math.log(self.high / self.low)
         return (value - self.low) / (self.high - self.low)
 
 
 def parse_variations(texts: Iterable[str], configs: Mapping[str, Any]) -> list[Variation]:
-    """Read what is to be varied.
+    """Parse the parameters to vary.
 
     Args:
         texts: ``NAME=LOW:HIGH``, or ``NAME`` alone, which is varied by a factor of ten to either side. The
