@@ -1,4 +1,4 @@
-"""Heights before and after a calibration (Yamane, Fig. 4), and the offsets with their deviations."""
+"""Heights before and after a calibration (Yamane, Fig. 4), and the offsets with standard deviations."""
 
 import math
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ def write_calibration_figures(folder: Path, report: CalibrationReport) -> list[P
 
 
 def height_panels(report: CalibrationReport) -> Iterator[Panel]:
-    """Yield the heights of every sample without offsets and with those written, a colour per corner."""
+    """Yield the heights of every sample without offsets and with the written ones, a colour per corner."""
     count = len(report.written_joints)
     titles = ("Without offsets", f"With the {count} offsets written" if count else "No offset written")
     held_out = report.is_held_out > 0.5
@@ -57,9 +57,9 @@ def _rms(heights: Array, marker: bool) -> str:
 
 
 def offset_panels(report: CalibrationReport) -> Iterator[Panel]:
-    """Yield the offsets with two standard deviations, coloured by identifiability; filled are those written.
+    """Yield the offsets with two standard deviations, coloured by identifiability; written ones are filled.
 
-    Revolute joints are in degrees, prismatic ones in millimetres in a panel of their own.
+    Revolute joints are in degrees, prismatic ones in millimetres in a separate panel.
     """
     for unit in ("rad", "m"):
         joints = [joint for joint in report.joints if joint.unit == unit]

@@ -18,13 +18,13 @@ from inertial_estimation.plots.page import BAD, CAUTION, GOOD, Card, Findings, P
 from inertial_estimation.signals import Array, seconds
 from inertial_estimation.spatial import linear_algebra
 
-MOST_JOINTS = 4  # that are drawn
-LEAST_ODDS = -100.0  # that are drawn
+MOST_JOINTS = 4  # largest number of joints that are drawn
+LEAST_ODDS = -100.0  # smallest log odds that are drawn
 TIME_LABEL = "time [s]"
 
 
 def panels_of_time_offsets(diagnosis: Diagnosis) -> Iterator[Panel]:
-    """Yield how probable a delay of each stream is, with what was found late corrected."""
+    """Yield the log odds of delays of each stream, relative to the corrected recording."""
     if not diagnosis.delays:
         return
     shift_ms, lines = np.asarray(1e3 * SHIFTS_S, dtype=np.float64), []
@@ -36,7 +36,7 @@ def panels_of_time_offsets(diagnosis: Diagnosis) -> Iterator[Panel]:
 
 
 def panels_of_gyroscope(diagnosis: Diagnosis) -> Iterator[Panel]:
-    """Yield the gyroscope and what it should read over standing feet."""
+    """Yield the angular rate of the gyroscope, and that expected from the standing feet."""
     recorded, table = diagnosis.recorded, diagnosis.mended
     if recorded is None or table is None:
         return
@@ -53,7 +53,7 @@ def panels_of_gyroscope(diagnosis: Diagnosis) -> Iterator[Panel]:
 
 
 def _rotation_over_feet(table: Table) -> Array | None:
-    """Return what a gyroscope should read by the standing feet [rad/s], shape (N, 3), NaN where unknown."""
+    """Return the angular rate of the IMU by the standing feet [rad/s], shape (N, 3), NaN where unknown."""
     rows = rate_rows(table)
     if rows is None:
         return None
@@ -68,7 +68,7 @@ def _rotation_over_feet(table: Table) -> Array | None:
 
 
 def panels_of_contact_forces(diagnosis: Diagnosis) -> Iterator[Panel]:
-    """Yield the force of every contact, their sum and what the motion needs, along gravity."""
+    """Yield the force of every contact, their sum, and the force that the motion needs, along gravity."""
     table = diagnosis.mended
     if table is None or not diagnosis.streams.wrenches or diagnosis.robot.n_base != 6:
         return
@@ -105,7 +105,7 @@ def panels_of_efforts(diagnosis: Diagnosis) -> Iterator[Panel]:
 
 
 def panels_of_masses(diagnosis: Diagnosis) -> Iterator[Panel]:
-    """Yield the change of each link's mass if only it were wrong, with two sigma."""
+    """Yield for each link the change of its mass if only that mass were wrong, with two sigma."""
     report = diagnosis.masses
     if report is None or report.why:
         return
@@ -129,7 +129,7 @@ def panels_of_masses(diagnosis: Diagnosis) -> Iterator[Panel]:
 
 
 def _drawn_causes(report: MassReport, named: set[str]) -> list[Cause]:
-    """Return the links that are named and those whose masses are determined best, in the robot's order."""
+    """Return the named links and those whose masses are determined best, in the robot's order."""
 
     def rank(cause: Cause) -> tuple[bool, float]:
         return cause.subject not in named, cause.sigma / max(report.masses[cause.subject], 1e-9)
@@ -152,8 +152,8 @@ def write_check_report(path: Path, diagnosis: Diagnosis, source: Mapping[str, An
 
     Args:
         path: File to write.
-        diagnosis: What was found.
-        source: Where it came from: ``bag`` and ``config``.
+        diagnosis: The diagnosis.
+        source: Source of the data: ``bag`` and ``config``.
 
     Raises:
         ~inertial_estimation.errors.ConfigurationError: If the file cannot be written.

@@ -1,4 +1,4 @@
-"""Page of a comparison of results: values, what differs, and curves over time."""
+"""Page of a comparison of results: values, differences of their sources, and curves over time."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,7 +25,7 @@ from inertial_estimation.plots.replay_figures import TIME_LABEL
 from inertial_estimation.replay.tables import ERRORS_FILE, TELEMETRY_FILES
 from inertial_estimation.signals import Array
 
-Tables = dict[str, dict[str, Array]]  # of one file, by result
+Tables = dict[str, dict[str, Array]]  # tables of one file, by result
 
 
 def write_comparison_report(path: Path, comparison: Comparison) -> Path:
@@ -43,9 +43,9 @@ def write_comparison_report(path: Path, comparison: Comparison) -> Path:
         found = [(d.group, d.name, *(text or NO_NUMBER for text in d.values)) for d in comparison.differences]
         differing = Table(("", "name", *names), found, range(2 + len(names)))
     folders = [(r.name, r.kind, str(r.provenance.get("time", NO_NUMBER)), str(r.folder)) for r in results]
-    said = f"Differences are from {names[0]}. Bold: the best of the results."
+    explanation = f"Differences are from {names[0]}. Bold: the best of the results."
     sections = [
-        Section("Values", [said, _results(comparison)]),
+        Section("Values", [explanation, _results(comparison)]),
         Section("What differs", [differing]),
         *(Section(figure.title, [figure]) for figure in comparison_figures(comparison)),
         Section("The results", [Table(("result", "command", "written", "folder"), folders, range(4))]),
@@ -57,14 +57,14 @@ def write_comparison_report(path: Path, comparison: Comparison) -> Path:
 
 
 def _lead(comparison: Comparison) -> str:
-    """Return how many errors each result makes smaller and larger."""
+    """Return in words how many errors are smaller and larger in each result."""
     errors = [row for row in comparison.rows if any(v and v.smaller_is_better for v in row.values)]
-    said = []
+    counts = []
     for place, name in enumerate(comparison.names[1:], start=1):
         changes = [change for row in errors if (change := row.change(place)) is not None]
         better = sum(change < 0.0 for change in changes)
-        said.append(f"{name} has {better} smaller and {len(changes) - better} larger errors")
-    return f"{'; '.join(said)}."
+        counts.append(f"{name} has {better} smaller and {len(changes) - better} larger errors")
+    return f"{'; '.join(counts)}."
 
 
 def _results(comparison: Comparison) -> Table:
@@ -85,7 +85,7 @@ def _results(comparison: Comparison) -> Table:
 
 
 def _difference(row: Row, place: int) -> str:
-    """Return by how much a value differs from the first result, also in standard deviations of both."""
+    """Return the difference of a value from the first result, also in standard deviations of both."""
     first, value = row.values[0], row.values[place]
     if first is None or value is None or isinstance(first.value, str) or isinstance(value.value, str):
         return ""
@@ -121,7 +121,7 @@ def comparison_figures(comparison: Comparison) -> list[Figure]:
 
 
 def _panel(tables: Tables, column: str, title: str, sigma: str = "") -> Panel:
-    """Return the curves of one column, with two sigma."""
+    """Return a panel with the curves of one column in all results, with two sigma."""
     lines = []
     for colour, (name, table) in enumerate(tables.items()):
         if len(values := table.get(column, np.zeros(0))):

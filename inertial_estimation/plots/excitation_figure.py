@@ -1,4 +1,4 @@
-"""The figure of a designed motion: the motion itself, and how well it identifies the robot."""
+"""The figure of a designed motion: the motion itself, and the precision of an identification from it."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Panels as graphs of a page that zoom: what Plotly draws in the browser."""
+"""Panels as interactive graphs of a page, which Plotly draws in the browser."""
 
 import base64
 import gzip
@@ -21,13 +21,13 @@ from inertial_estimation.figures import (
 )
 from inertial_estimation.signals import Array
 
-HEIGHT, ROW_HEIGHT = 210, 20  # of a graph, of a named row [pixel]
-MOST_BYTES = 2_500_000  # of all curves together, before they are compressed: a page stays below 6 MB
-BYTES = 11  # of a point: two numbers of four bytes, in base64
+HEIGHT, ROW_HEIGHT = 210, 20  # height of a graph, and of a named row [pixel]
+MOST_BYTES = 2_500_000  # largest size of all curves together before compression: a page is below 6 MB
+BYTES = 11  # size of a point: two numbers of four bytes, in base64
 
 
 def packed(text: str) -> str:
-    """Return a text compressed and in base64, as the page's script unpacks it."""
+    """Return a text as compressed base64, which the script of the page unpacks."""
     return base64.b64encode(gzip.compress(text.encode("utf-8"), mtime=0)).decode("ascii")
 
 
@@ -123,7 +123,7 @@ def _shapes(panel: Panel) -> Iterator[dict[str, Any]]:
         line = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": level.value, "y1": level.value}
         yield {**line, "line": {"color": GREY_COLOUR, "width": 1, "dash": "dot"}, **_named(level.label)}
     colours: dict[str, str] = {}
-    for mark in panel.marks:  # of those with one label the first is explained
+    for mark in panel.marks:  # of marks with the same label, only the first has an entry in the legend
         line = {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "x0": mark.value, "x1": mark.value}
         named = _named("" if mark.label in colours else mark.label)
         colour = colours.setdefault(mark.label, PALETTE[(1 + len(colours)) % len(PALETTE)])
@@ -136,5 +136,5 @@ def _named(label: str) -> dict[str, Any]:
 
 
 def _numbers(values: Array) -> dict[str, str]:
-    """Return an array as Plotly reads it: the bytes of single precision, in base64."""
+    """Return an array in Plotly's format: single precision, in base64."""
     return {"dtype": "f4", "bdata": base64.b64encode(values.astype("<f4").tobytes()).decode("ascii")}

@@ -40,7 +40,7 @@ from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 from inertial_estimation.spatial.linear_algebra import rms
 
-UNCHANGED_SHARE = 1e-6  # of the nominal value, below which a parameter counts as unchanged
+UNCHANGED_SHARE = 1e-6  # relative change up to which a parameter counts as unchanged
 Parts = Iterator[str | Table | Notes | Figure | Section]
 
 
@@ -49,9 +49,9 @@ def write_identification_report(path: Path, run: IdentificationRun, source: Mapp
 
     Args:
         path: File to write.
-        run: What was found.
-        source: Where it came from: ``robot``, ``bags``, ``validation_bags``, ``split_s``, ``config`` and
-            ``settings`` (values by parameter name).
+        run: The identification.
+        source: Sources of the identification: ``robot``, ``bags``, ``validation_bags``, ``split_s``,
+            ``config`` and ``settings`` (values by parameter name).
 
     Raises:
         ~inertial_estimation.errors.ConfigurationError: If the file cannot be written.
@@ -71,10 +71,10 @@ def _lead(run: IdentificationRun, against: Sequence[str]) -> tuple[str, str]:
     error = result.relative_error_validation if on_other else result.relative_error
     before = relative_error(result.validation if on_other else result.direct, "rms_nominal")
     data = "other data" if on_other else "the fitted data (nothing was held out)"
-    said = f"The torque error on {data} went from {percent(before)} with the description to {percent(error)}."
+    news = f"The torque error on {data} went from {percent(before)} with the description to {percent(error)}."
     if against:
-        return f"{said} {len(against)} facts speak against the result, see below.", CAUTION
-    return said, GOOD if error < before else BAD
+        return f"{news} {len(against)} facts speak against the result, see below.", CAUTION
+    return news, GOOD if error < before else BAD
 
 
 def _cards(run: IdentificationRun) -> Iterator[Card]:
@@ -93,8 +93,8 @@ def _cards(run: IdentificationRun) -> Iterator[Card]:
     bodies = f"{impossible} of {len(result.bodies)} impossible" if impossible else "all consistent"
     yield Card("bodies", bodies, f"identified.urdf was {'' if run.urdf else 'not '}written")
     counts = Counter(parameter.identifiability for parameter in result.parameters)
-    said = " / ".join(str(counts[kind]) for kind in Identifiability)
-    yield Card("parameters", said, "by themselves / in combination / not identifiable")
+    numbers = " / ".join(str(counts[kind]) for kind in Identifiability)
+    yield Card("parameters", numbers, "by themselves / in combination / not identifiable")
 
 
 def _sections(run: IdentificationRun, against: Sequence[str], source: Mapping[str, Any]) -> Iterator[Section]:
@@ -168,7 +168,7 @@ def _torques(result: MethodResult) -> Parts:
 
 
 def _torque_figure(title: str, trace: TorqueTrace) -> Figure:
-    """Draw rows as measured and as predicted; of many those with the largest remaining error."""
+    """Draw measured and predicted rows, at most `MOST_ROWS`, those with the largest remaining errors."""
     count = len(trace.row_names)
     some = f"; the {MOST_ROWS} of {count} rows with the largest remaining error" if count > MOST_ROWS else ""
     worst = np.argsort(-np.mean((trace.measured - trace.identified) ** 2, axis=0))[:MOST_ROWS]
@@ -213,7 +213,7 @@ def _principal_moments(inertia: InertialParameters) -> str:
 
 
 def _mass_panel(result: MethodResult) -> Panel:
-    """Return every body's mass before and after, with two sigma where the data fix it by itself."""
+    """Return every body's mass before and after, with two sigma if the data determine it by itself."""
     bodies, rows = result.bodies, np.arange(len(result.bodies), dtype=float)
     sigmas = {p.name: p.sigma for p in result.parameters if p.identifiability is Identifiability.IDENTIFIABLE}
     masses = np.array([body.inertia.mass for body in bodies])

@@ -1,4 +1,4 @@
-"""Reports: one self-contained HTML page with contents, tables and graphs that zoom, without a network."""
+"""Reports: one self-contained HTML page with contents, tables and interactive graphs, without a network."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from inertial_estimation.figures import Figure
 from inertial_estimation.files.outputs import write_text
 from inertial_estimation.plots.graphs import packed_graphs, packed_library
 
-NO_NUMBER = "–"  # in place of a number that there is not
+NO_NUMBER = "–"  # in place of a missing number
 MINUS = "−"
 GOOD, CAUTION, BAD = "good", "caution", "bad"  # tones of sentences
 TONES = {Verdict.OK: GOOD, Verdict.WARN: CAUTION, Verdict.WRONG: BAD, Verdict.UNKNOWN: ""}
@@ -29,7 +29,7 @@ class Card(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """Text in a table that looks different: ``faded`` (not determined by the data), ``best`` or ``bad``."""
+    """Text of a table with a style: ``faded`` (not determined by the data), ``best`` or ``bad``."""
 
     words: str
     kind: str
@@ -39,9 +39,9 @@ class Cell(NamedTuple):
 class Table:
     """Rows of texts."""
 
-    columns: Sequence[str]  # their names; none where the rows speak for themselves
+    columns: Sequence[str]  # names of the columns; empty for a table without a header
     rows: Sequence[Sequence[str | Cell]]  # the rows
-    text: Sequence[int] = (0,)  # numbers of the columns that are aligned to the left
+    text: Sequence[int] = (0,)  # indices of the columns that are aligned to the left
     # names above the columns, each with the number of columns below it
     groups: Sequence[tuple[str, int]] = ()
 
@@ -68,7 +68,7 @@ class Findings:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading and what is below it: sentences, tables, figures, and sections that are folded."""
+    """A heading with its contents: sentences, tables, figures, and folded sections."""
 
     title: str
     parts: Sequence[Union[str, Table, Notes, Findings, Figure, "Section"]]
@@ -76,11 +76,11 @@ class Section:
 
 @dataclass(frozen=True)
 class Page:
-    """What a report says."""
+    """Content of a report."""
 
-    title: str  # its title
-    lead: str  # the first sentence: the news
-    tone: str  # whether it is good
+    title: str  # title of the report
+    lead: str  # first sentence: the main result
+    tone: str  # tone of that sentence
     cards: Sequence[Card]  # the most important numbers
     sections: Sequence[Section]  # the rest, listed in the contents
 
@@ -90,7 +90,7 @@ def write_page(path: Path, page: Page) -> Path:
 
     Args:
         path: File to write.
-        page: What it says.
+        page: Content of the page.
 
     Raises:
         ~inertial_estimation.errors.ConfigurationError: If the file cannot be written.
@@ -117,7 +117,7 @@ def _figures(sections: Iterable[Section]) -> Iterator[Figure]:
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """Return a number to some digits."""
+    """Return a number with a number of significant digits."""
     if value is None or not math.isfinite(value):
         return NO_NUMBER
     return f"{value:.{digits}g}".replace("-", MINUS)
@@ -142,10 +142,10 @@ def with_sigma(value: float, sigma: float | None) -> str:
 
 
 def sources(provenance: Mapping[str, Any], settings: Mapping[str, Any]) -> Section:
-    """Return where results come from: files with their hashes, command, version, machine.
+    """Return a section on the sources of results: files with their hashes, command, version, machine.
 
     Args:
-        provenance: Of the results.
+        provenance: Provenance of the results.
         settings: Parameters in effect by name.
     """
     version, urdf, machine = (provenance[name] for name in ("version", "urdf", "machine"))

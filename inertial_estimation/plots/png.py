@@ -16,13 +16,13 @@ POINTS = 0.75  # of a pixel of `STYLES`
 
 
 def write_png(path: Path, title: str, panels: Sequence[Panel], *, columns: int = 1) -> Path:
-    """Draw panels; those with the same abscissa share its limits, and a label is explained once.
+    """Draw panels; those with the same abscissa share its limits, and each label is in one legend only.
 
     Args:
         path: File to write.
         title: Title of the figure.
-        panels: What it shows, row by row, at least one.
-        columns: Columns of panels.
+        panels: Panels, row by row, at least one.
+        columns: Number of columns of panels.
 
     Returns:
         The path.

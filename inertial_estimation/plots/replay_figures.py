@@ -49,7 +49,7 @@ def replay_figures(results: ReplayResults) -> list[Figure]:
 
 
 def _panel(time: TimeAxis, title: str, y_label: str, series: Sequence[Series], **more: Any) -> Panel:
-    """Return a panel over the time of the replay, with the begin of the hold-out."""
+    """Return a panel over the time of the replay, with a mark at the start of the hold-out."""
     begin, end = time.at(time.begin_ns), time.at(time.end_ns)
     held = [] if time.hold_out_ns is None else [Mark(time.at(time.hold_out_ns), "hold-out")]
     marks, limits = (*held, *more.pop("marks", ())), (begin, max(end, begin + 1e-3))
@@ -95,7 +95,7 @@ def figure_of_tilt(results: ReplayResults) -> Figure:
 
 
 def _tilt_error(results: ReplayResults, t: Array) -> Panel:
-    """Return the error of the tilt and its own sigma; of that the initial one, far larger, is not seen."""
+    """Return the error of the tilt and its sigma; the limits leave out the far larger initial sigma."""
     time, errors = results.time, results.errors.get("tilt")
     sigma = np.degrees(results.tables[TELEMETRY_FILES[TILT_NODE]]["tilt/sigma [rad]"])
     own = Series(f"the estimate's sigma, median {np.median(sigma):.3g} deg", t, sigma, colour=5)
@@ -213,7 +213,7 @@ def _figure_of_triples(
         title: Title of the figure.
         results: Tables and metrics of the replay.
         columns: Columns of each quantity and of its standard deviation.
-        unit: Its unit.
+        unit: Unit of the quantities.
         true_of: Returns the three true values of a body, shape (3,).
     """
     drawn, left, scale = [], [], 1e3 if unit == "mm" else 1.0
@@ -243,7 +243,7 @@ def _figure_of_triples(
 
 
 def figure_of_nis(results: ReplayResults) -> Figure:
-    """Draw the normalised innovation squared with its quantiles, and what became of the measurements."""
+    """Draw the normalised innovation squared with its quantiles, and the outcomes of the measurements."""
     table = results.tables[TELEMETRY_FILES[INERTIAL_NODE]]
     t, nis = results.time.of(table["stamp_ns"]), np.maximum(table["nis"], 1e-3)
     flags = {decision: table["learning/decision"] == place for place, decision in enumerate(DECISIONS)}
@@ -275,9 +275,9 @@ def figure_of_nis(results: ReplayResults) -> Figure:
 
 
 def figure_of_torques(series: TorqueSeries, time: TimeAxis) -> Figure:
-    """Draw rows as measured and as predicted; of rows that are no measured torque the residual alone.
+    """Draw measured and predicted rows; of rows that are no measured torque only the residual.
 
-    Of more than `MOST_ROWS` rows those with the largest innovations are drawn.
+    At most `MOST_ROWS` rows are drawn, those with the largest innovations.
 
     Args:
         series: Rows of the measurement, low-passed without delay.
@@ -310,7 +310,7 @@ def figure_of_torques(series: TorqueSeries, time: TimeAxis) -> Figure:
 
 
 def row_title(name: str) -> str:
-    """Return what a row of the measurement is: a joint, a row of the base, or a combination of them."""
+    """Return the title of a row of the measurement: a joint, a row of the base, or a combination of them."""
     if name.startswith("projected_"):
         place = int(name.removeprefix("projected_")) + 1
         return f"combination {place} of joints and base that no contact force enters"

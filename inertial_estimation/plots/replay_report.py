@@ -61,8 +61,8 @@ def _lead(results: ReplayResults) -> tuple[str, str]:
         count = "One thing contradicts" if wrong == 1 else f"{wrong} things contradict"
         return f"{count} the description; first: {failed[0].check} of {failed[0].subject}.", BAD
     if metrics["implausible"]:
-        said = "; ".join(f"{name}: {why}" for name, why in metrics["implausible"].items())
-        return f"The estimates are implausible: {said}.", BAD
+        reasons = "; ".join(f"{name}: {why}" for name, why in metrics["implausible"].items())
+        return f"The estimates are implausible: {reasons}.", BAD
     news = [f"Data and description agree: {fine} checks are fine" if fine else "The estimators ran"]
     if "tilt_error_deg" in metrics:
         news.append(f"the tilt is within {metrics['tilt_error_deg']['rms']:.2f} deg (rms) of the reference")

@@ -36,8 +36,8 @@ def write_tuning_report(path: Path, results: Sequence[TuningResult], provenance:
 
     Args:
         path: File to write.
-        results: Of the estimators.
-        provenance: Where they come from.
+        results: Results of the estimators.
+        provenance: Sources of the results.
 
     Raises:
         ~inertial_estimation.errors.ConfigurationError: If the file cannot be written.
@@ -118,7 +118,7 @@ def _sensitivity_panel(parameter: TunedParameter, result: TuningResult, unit: st
     marks += [Mark(parameter.value, "tuned value")] if parameter.changed else []
     spans = [Span(found.low, found.high, "as good as the tuned value")]
     title = f"{variation.name}, the other parameters at their tuned values"
-    low, high = np.nanquantile(scores, (0.0, 0.9)).tolist()  # the worst ones would hide the others
+    low, high = np.nanquantile(scores, (0.0, 0.9)).tolist()  # the worst scores would hide the others
     margin = 0.1 * (high - low)
     limits = (low - margin, high + margin) if margin > 0.0 else None
     return Panel(title, label, f"score{unit}", series, spans, (), marks, None, limits, log_x=variation.log)

@@ -1,4 +1,4 @@
-"""State and estimates of a robot at instants, thirty a second: what the viewer shows of a run."""
+"""State and estimates of a robot at thirty instants a second, for the viewer."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -24,16 +24,16 @@ from inertial_estimation.signals import (
     LinkInertia,
 )
 
-FRAME_NS = NANOSECONDS // 30  # between two moments
+FRAME_NS = NANOSECONDS // 30  # time between two moments
 
 
-class ShownLink(NamedTuple):
-    """Estimate of one body and how far it is known."""
+class DisplayedLink(NamedTuple):
+    """Estimate of one body with its standard deviations."""
 
     estimate: LinkInertia  # the estimate
     payload: LinkInertia  # estimate minus nominal (its mass may be negative)
-    mass_sigma: float  # standard deviation of the mass [kg]; infinite where it was never measured
-    com_sigmas_L: Array  # of the centre of mass along the axes of the link [m], shape (3,), likewise
+    mass_sigma: float  # standard deviation of the mass [kg]; infinite if it was never measured
+    com_sigmas_L: Array  # those of the centre of mass, axes of the link [m], shape (3,); infinite likewise
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,10 +45,10 @@ class Moment:
     base: BaseState | None = None  # estimated base state; None for a fixed base, or before the first estimate
     tilt_sigma: float = math.nan  # standard deviation of the tilt [rad]; NaN where it is not known
     loads: tuple[ContactLoad, ...] = ()  # contact points and ground forces in the base frame
-    links: tuple[ShownLink, ...] = ()  # estimated bodies
+    links: tuple[DisplayedLink, ...] = ()  # estimated bodies
     # largest normalised innovation squared of the inertial filter since the last moment; NaN without one
     nis: float = math.nan
-    nis_bound: float = math.nan  # its 99.9 % quantile
+    nis_bound: float = math.nan  # 99.9 % quantile of the NIS
 
 
 class Moments(ReplayWatcher):
@@ -75,9 +75,9 @@ class Moments(ReplayWatcher):
         self._nis = math.nan
 
     def push_joints(self, reading: JointReading) -> None:
-        """Keep the moment of a joint state if one is due, also after a jump of the stamps.
+        """Store a moment at a joint state if one is due, also after a jump of the stamps.
 
-        One that does not fit the robot is left out.
+        A joint state that does not fit the robot is left out.
         """
         if self._last_ns is not None and 0 <= reading.stamp_ns - self._last_ns < FRAME_NS:
             return
@@ -95,7 +95,7 @@ class Moments(ReplayWatcher):
         inertial: Sequence[InertialEstimate],
         payload: Sequence[PayloadEstimate],
     ) -> None:
-        """Take the estimates of one tick, in order of time; any of them may be empty."""
+        """Take the estimates of one tick, in order of time; any of the sequences may be empty."""
         self._base = base[-1] if base else self._base
         self._inertial = inertial[-1] if inertial else self._inertial
         self._payload = payload[-1] if payload else self._payload
@@ -107,11 +107,11 @@ class Moments(ReplayWatcher):
         links = {}
         for link in () if inertial is None else inertial.links:
             sigmas = np.sqrt(np.maximum(link.covariance.diagonal()[:4], 0.0))
-            shown = ShownLink(link.estimate, link.payload, float(sigmas[0]), sigmas[1:])
-            links[link.estimate.link] = shown
+            displayed = DisplayedLink(link.estimate, link.payload, float(sigmas[0]), sigmas[1:])
+            links[link.estimate.link] = displayed
         if trunk is not None and (trunk.estimate.link not in links or math.isfinite(trunk.mass_sigma)):
-            shown = ShownLink(trunk.estimate, trunk.payload, trunk.mass_sigma, trunk.com_sigma_B)
-            links[trunk.estimate.link] = shown  # it has identified the trunk
+            displayed = DisplayedLink(trunk.estimate, trunk.payload, trunk.mass_sigma, trunk.com_sigma_B)
+            links[trunk.estimate.link] = displayed  # the trunk has been identified
         return Moment(
             stamp_ns,
             q,

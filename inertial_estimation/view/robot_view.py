@@ -29,8 +29,8 @@ from inertial_estimation.recordings.truth_file import TrueInertias
 from inertial_estimation.replay.metrics import verticals
 from inertial_estimation.replay.reference import ReferenceErrors
 from inertial_estimation.signals import Array, seconds
-from inertial_estimation.view.moments import Moment, ShownLink
-from inertial_estimation.view.shown_urdf import shown_urdf
+from inertial_estimation.view.displayable_urdf import displayable_urdf
+from inertial_estimation.view.moments import DisplayedLink, Moment
 
 Colour = tuple[int, ...]
 Stamps = Sequence[int] | NDArray[np.int64]
@@ -51,7 +51,7 @@ PANELS = {  # entity below `SERIES` and title of each panel, from the top
 
 @contextmanager
 def rerun_file(path: Path, name: str) -> Iterator[rr.RecordingStream]:
-    """Open a recording that is written to a file as it grows; after an error or an interrupt there is none.
+    """Open a recording that is written to a file as it grows; after an error or an interrupt no file remains.
 
     Args:
         path: The file; an existing one is replaced.
@@ -91,8 +91,8 @@ def write_view(
         urdf: Text of its description.
         origin_ns: Stamp that is zero on the time line [ns].
         moments: The moments.
-        errors: Tilt of a reference, and errors; None where there is none.
-        truth: True masses; None where they are not known.
+        errors: Tilt of a reference, and errors; None without a reference.
+        truth: True masses; None if they are not known.
     """
     with rerun_file(path, robot.model.name) as stream:
         view = RobotView(stream, robot, urdf, origin_ns)
@@ -105,7 +105,7 @@ def write_view(
 
 
 class RobotView:
-    """Writes the robot, what is drawn at it, and the time series in the panels next to it."""
+    """Writes the robot with its annotations, and the time series in the panels next to it."""
 
     def __init__(self, stream: rr.RecordingStream, robot: RobotModel, urdf: str, origin_ns: int) -> None:
         """Log the shapes of the links, which do not change.
@@ -119,11 +119,11 @@ class RobotView:
         self._stream, self._robot, self._origin_ns = stream, robot, origin_ns
         self._series: dict[str, list[str]] = {}  # names of the curves of each panel
         self._places: Array = np.zeros((1, 3))  # of the base in the world [m], shape (n, 3)
-        self._payloads: list[Series] = []  # by which their axis is chosen: bands are wide at the start
+        self._payloads: list[Series] = []  # determine the limits of the axis: bands are wide at the start
         stream.log("/", rr.ViewCoordinates.RIGHT_HAND_Z_UP, static=True)
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "robot.urdf"
-            file.write_text(shown_urdf(urdf, mesh_folders(), Path(folder)), encoding="utf-8")
+            file.write_text(displayable_urdf(urdf, mesh_folders(), Path(folder)), encoding="utf-8")
             self._tree = UrdfTree.from_file_path(
                 file,
                 entity_path_prefix=ROOT,
@@ -133,7 +133,7 @@ class RobotView:
             self._tree.log_urdf_to_recording(stream)
 
     def show(self, moments: Sequence[Moment], truth: TrueInertias | None) -> None:
-        """Write moments, at least one: the motion, what is drawn at the robot, and the time series."""
+        """Write moments, at least one: the motion, the annotations of the robot, and the time series."""
         links = _by_name((m, link.estimate.link, link) for m in moments for link in m.links)
         self._move(moments)
         self._draw_forces(moments)
@@ -149,7 +149,7 @@ class RobotView:
         self.curve("nis", "99.9 % quantile", stamps, [m.nis_bound for m in moments], colour=GREY)
 
     def show_truth(self, stamps_ns: Stamps, up_B: Array, errors: Array) -> None:
-        """Write the true tilt, which an aligned reference shows only afterwards.
+        """Write the true tilt, which is known only once a reference has been aligned.
 
         Args:
             stamps_ns: Stamps, ascending [ns], shape (n,).
@@ -171,7 +171,7 @@ class RobotView:
             name: Name of the series.
             stamps_ns: Stamps [ns], shape (n,).
             values: The values, shape (n,).
-            colour: Of the line; None: the next of the panel.
+            colour: Colour of the line; None: the next one of the panel.
         """
         numbers = np.asarray(values, dtype=np.float64)
         known = np.isfinite(numbers)
@@ -263,7 +263,7 @@ class RobotView:
             self._at(f"gravity/{part}", self._robot.base_link, stamps_ns, arrows)
 
     def _show_tilt(self, moments: Sequence[Moment]) -> None:
-        """Write direction of gravity, roll and pitch, and their deviation."""
+        """Write direction of gravity, roll and pitch, and the standard deviation of the tilt."""
         stamps, up_B = _verticals(moments)
         self._draw_gravity("estimated", stamps, up_B, ESTIMATED)
         for name, angles in _roll_and_pitch(up_B).items():
@@ -306,7 +306,7 @@ class RobotView:
                 self._at(f"centre_of_mass/{name}", self._robot.base_link, stamps, spheres)
 
     def _plot_payload(
-        self, name: str, found: Sequence[tuple[Moment, ShownLink]], truth: TrueInertias | None
+        self, name: str, found: Sequence[tuple[Moment, DisplayedLink]], truth: TrueInertias | None
     ) -> None:
         measured = [(m, link) for m, link in found if not math.isinf(link.mass_sigma)]
         if not measured:
@@ -328,13 +328,13 @@ class RobotView:
 
 
 def _eye(robot: RobotModel, places: Array) -> rrb.EyeControls3D:
-    """Return where the robot is seen from: a distance that fits its size.
+    """Return a camera pose at a distance that fits the size of the robot.
 
-    A base that travels farther than its size is followed; the viewer then chooses the distance itself.
+    It follows a base that travels farther than the robot's size; the viewer then chooses the distance.
 
     Args:
         robot: The robot.
-        places: Of its base [m], shape (n, 3).
+        places: Positions of its base [m], shape (n, 3).
     """
     bodies = BodyPlacements(robot)
     reach = max(float(np.linalg.norm(bodies.frame_B(link)[1])) for link in robot.link_names)
@@ -355,7 +355,7 @@ def _verticals(moments: Sequence[Moment]) -> tuple[list[int], Array]:
 
 
 def _by_name(found: Iterable[tuple[Moment, str, Any]]) -> dict[str, list[tuple[Moment, Any]]]:
-    """Return what is found at moments by name, in order."""
+    """Return values at moments grouped by name, in order."""
     by_name: dict[str, list[tuple[Moment, Any]]] = {}
     for moment, name, value in found:
         by_name.setdefault(name, []).append((moment, value))
@@ -368,10 +368,10 @@ def _roll_and_pitch(up_B: Array) -> dict[str, Array]:
     return {"roll": np.degrees(np.arctan2(y, z)), "pitch": np.degrees(np.arctan2(-x, np.hypot(y, z)))}
 
 
-def _link_columns(links: Sequence[ShownLink]) -> Mapping[str, Any]:
-    """Return the centre of mass of a body, an ellipsoid of two standard deviations, and its payload.
+def _link_columns(links: Sequence[DisplayedLink]) -> Mapping[str, Any]:
+    """Return the centre of mass of a body, as an ellipsoid of two standard deviations, and its payload.
 
-    The payload is a sphere of its mass, of no size where that is less than two standard deviations.
+    The payload is a sphere whose size grows with its mass, zero if that is below two standard deviations.
     """
     masses, sigmas = np.array([(link.payload.mass, link.mass_sigma) for link in links]).T
     seen = np.abs(masses) > SIGMAS_DRAWN * sigmas

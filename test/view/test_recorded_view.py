@@ -19,9 +19,9 @@ from inertial_estimation.recordings.truth_file import InertiaStep, TrueInertias
 from inertial_estimation.replay.reference import ReferenceErrors
 from inertial_estimation.signals import ContactLoad, Decision
 from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
+from inertial_estimation.view.displayable_urdf import displayable_urdf
 from inertial_estimation.view.moments import Moments
 from inertial_estimation.view.robot_view import rerun_file, write_view
-from inertial_estimation.view.shown_urdf import shown_urdf
 
 Columns = Mapping[str, Mapping[str, np.ndarray]]
 ORIGIN_NS, PERIOD_NS, STEPS = 5_000_000_000, 2_000_000, 1000
@@ -189,15 +189,15 @@ def shapes_of(text: str, link: str) -> list[Element]:
 def test_a_mesh_that_exists_is_found_and_a_missing_one_replaced_by_the_collision_shape(tmp_path) -> None:
     mesh = tmp_path / "robot" / "a.STL"
     text = shown_robot(MESH.format("a.STL"), '<geometry><sphere radius="0.1"/></geometry>')
-    assert [shape.tag for shape in shapes_of(shown_urdf(text, [tmp_path], tmp_path), "a")] == ["sphere"]
+    assert [shape.tag for shape in shapes_of(displayable_urdf(text, [tmp_path], tmp_path), "a")] == ["sphere"]
     mesh.parent.mkdir()
     mesh.write_bytes(b"solid")
-    (shape,) = shapes_of(shown_urdf(text, [tmp_path], tmp_path), "a")
+    (shape,) = shapes_of(displayable_urdf(text, [tmp_path], tmp_path), "a")
     assert shape.get("filename") == str(mesh)
 
 
 def test_a_link_without_its_mesh_is_a_bone_that_ends_at_the_next_joint(tmp_path: Path) -> None:
-    text = shown_urdf(shown_robot(MESH.format("a.stl")), [], tmp_path)
+    text = displayable_urdf(shown_robot(MESH.format("a.stl")), [], tmp_path)
     assert not shapes_of(text, "frame"), "what has no shape stays so"
     (bone,) = shapes_of(text, "a")
     origin = fromstring(text).find("link/visual/origin")
@@ -210,7 +210,8 @@ def test_a_link_without_its_mesh_is_a_bone_that_ends_at_the_next_joint(tmp_path:
 
 
 def test_a_robot_without_any_shape_is_bones(tmp_path: Path) -> None:
-    bare = shown_urdf(robot_xml(*map(link_xml, "ab"), joint_xml("j", "a", "b", xyz="0 0 1")), [], tmp_path)
+    text = robot_xml(*map(link_xml, "ab"), joint_xml("j", "a", "b", xyz="0 0 1"))
+    bare = displayable_urdf(text, [], tmp_path)
     assert [shape.tag for link in "ab" for shape in shapes_of(bare, link)] == ["cylinder", "sphere"]
 
 
@@ -230,7 +231,7 @@ def test_polygons_of_a_collada_file_become_triangles(tmp_path: Path) -> None:
     pytest.importorskip("coal")
     (tmp_path / "a.dae").write_text(COLLADA)
     (shape,) = shapes_of(
-        shown_urdf(shown_robot(MESH.format("a.dae").replace("robot/", "")), [tmp_path], tmp_path), "a"
+        displayable_urdf(shown_robot(MESH.format("a.dae").replace("robot/", "")), [tmp_path], tmp_path), "a"
     )
     data = Path(shape.get("filename", "")).read_bytes()
     count = int(np.frombuffer(data[80:84], dtype="<u4")[0])

@@ -1,4 +1,4 @@
-"""A robot description with the shapes that can be shown: meshes that are found, else a skeleton."""
+"""A robot description with the shapes that can be displayed: meshes that are found, else a skeleton."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -13,16 +13,16 @@ from inertial_estimation.models.link_shapes import read_triangles
 from inertial_estimation.models.urdf import numbers_of, numbers_text, parse_xml
 from inertial_estimation.signals import Array
 
-BONE_RADIUS = 0.015  # also the length of the shortest one [m]
-TRANSLUCENT_WHITE = "1 1 1 0.6"  # what is drawn inside of a robot is seen: its centre of mass, a payload
-READ_AS_THEY_ARE = {".stl", ".obj", ".glb", ".gltf", ".dae"}  # by Rerun
+BONE_RADIUS = 0.015  # radius of a bone, and length of the shortest one [m]
+TRANSLUCENT_WHITE = "1 1 1 0.6"  # so that centre of mass and payload are visible inside the robot
+READ_AS_THEY_ARE = {".stl", ".obj", ".glb", ".gltf", ".dae"}  # formats that Rerun reads
 POLYGONS = (
     b"<polylist",
     b"<polygons",
-)  # of a .dae, of which Rerun 0.41 shows nothing: it reads triangles alone
+)  # elements of a .dae that Rerun 0.41 does not display: it reads triangles only
 
 
-def shown_urdf(text: str, folders: Sequence[Path], scratch: Path) -> str:
+def displayable_urdf(text: str, folders: Sequence[Path], scratch: Path) -> str:
     """Return a URDF whose links have only shapes that exist, translucent.
 
     Paths of meshes become absolute. A link without a usable visual shape shows its collision shapes. A link
@@ -58,7 +58,7 @@ def shown_urdf(text: str, folders: Sequence[Path], scratch: Path) -> str:
 
 
 def _usable(link: Element, meshes: Callable[[str], Path | None]) -> list[Element]:
-    """Return the visual shapes that can be shown, else the collision shapes; paths of meshes are absolute."""
+    """Return the usable visual shapes, else the collision shapes; paths of meshes become absolute."""
     for kind in ("visual", "collision"):
         found = []
         for shape in link.findall(kind):
@@ -74,10 +74,10 @@ def _usable(link: Element, meshes: Callable[[str], Path | None]) -> list[Element
 
 
 def _mesh_file(name: str, folders: Sequence[Path], scratch: Path) -> Path | None:
-    """Return the absolute path of a file that Rerun reads with the mesh of a name; None if there is none.
+    """Return the absolute path of a file with the mesh that Rerun reads; None if there is none.
 
     Args:
-        name: As in the description: ``package://PACKAGE/FILE``, ``file://PATH`` or a path.
+        name: Name in the description: ``package://PACKAGE/FILE``, ``file://PATH`` or a path.
         folders: Folders in which ``package://`` and relative paths are searched.
         scratch: Folder for converted files.
     """
@@ -100,7 +100,7 @@ def _mesh_file(name: str, folders: Sequence[Path], scratch: Path) -> Path | None
 
 
 def _stl(triangles: Array) -> bytes:
-    """Binary STL: an empty header, the number of triangles, and for each its normal and corners."""
+    """Return a binary STL: an empty header, the number of triangles, and for each its normal and corners."""
     fields = [("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")]
     records = np.zeros(len(triangles), dtype=fields)
     records["corners"] = triangles
@@ -114,7 +114,7 @@ def _colour(shape: Element, rgba: str = TRANSLUCENT_WHITE) -> None:
 
 
 def _bones(root: Element, link: str | None) -> list[Element]:
-    """Return cylinders from the origin of a link to those of its child joints; a ball where none follows."""
+    """Return cylinders from the origin of a link to those of its child joints; a ball if it has none."""
     bones = []
     for joint in root.findall("joint"):
         parent, origin = joint.find("parent"), joint.find("origin")
