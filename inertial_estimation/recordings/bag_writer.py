@@ -1,4 +1,4 @@
-"""Bags written with the package `rosbags`, no ROS needed: message by message, or a whole recording."""
+"""Writing of bags with the package `rosbags`, without ROS: message by message, or a whole recording."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,18 +12,18 @@ from inertial_estimation.inputs.messages import CONVERSIONS
 from inertial_estimation.recordings.recording import MemoryRecording, message_types
 
 STORAGES = ("mcap", "sqlite3")
-LARGEST_EMPTY = 2**16  # size of a message without sequences; covariances make it 0.7 kB [bytes]
+LARGEST_EMPTY = 2**16  # more than the size of any empty message; one with covariances has 0.7 kB [bytes]
 
 
 class BagWriter:
-    """Writes the messages of a bag, and files beside it.
+    """Writes the messages of a bag.
 
     Attributes:
-        folder: The folder of the bag while it is written.
+        folder: Folder of the bag while it is written; other files may be written into it, too.
     """
 
     def __init__(self, writer: Any, topics: Mapping[str, str]) -> None:
-        """Write with a writer of `rosbags`; message type by topic."""
+        """Write with a writer of `rosbags`; `topics` gives the message type of each topic."""
         self.folder, self._writer, self._types, self._typestore = writer.path, writer, topics, message_types()
         self._connections = {
             topic: writer.add_connection(topic, kind, typestore=self._typestore)
@@ -35,7 +35,7 @@ class BagWriter:
         return empty_message(self._typestore, message_type)
 
     def write(self, topic: str, log_ns: int, message: Any) -> None:
-        """Write a message to one of the topics with the time when it is said to have been recorded [ns]."""
+        """Write a message to one of the topics with its log time [ns]."""
         data = self._typestore.serialize_cdr(message, self._types[topic])
         self._writer.write(self._connections[topic], log_ns, data)
 
@@ -44,17 +44,17 @@ class BagWriter:
 def new_bag(
     path: str | Path, topics: Mapping[str, str], *, storage: str = "mcap", overwrite: bool = False
 ) -> Iterator[BagWriter]:
-    """Yield the writer of a bag, which is in its place when the context ends, whole or not at all.
+    """Yield the writer of a bag, which is moved to its path when the context ends without an error.
 
     Args:
-        path: Folder to make.
+        path: Folder to create.
         topics: Message type by topic.
         storage: One of `STORAGES`.
         overwrite: Whether a rosbag2 folder at that place is replaced.
 
     Raises:
         RecordingError: If the storage is not supported.
-        ConfigurationError: If the folder cannot be written, or holds something.
+        ConfigurationError: If the folder cannot be written, or is not empty.
         MissingDependencyError: If `rosbags` is not installed.
     """
     target = check_bag_folder(path, overwrite=overwrite)
@@ -77,11 +77,11 @@ def write_recording(
     overwrite: bool = False,
     further_files: Mapping[str, str] | None = None,
 ) -> None:
-    """Write a recording as a rosbag2 folder, whole or not at all; errors are those of `new_bag`.
+    """Write a recording as a rosbag2 folder, complete or not at all; errors are those of `new_bag`.
 
     Args:
-        recording: What to write.
-        path: Folder to make.
+        recording: The recording.
+        path: Folder to create.
         storage: ``mcap`` or ``sqlite3``.
         frames: ``frame_id`` of the headers by topic; empty where not given.
         overwrite: Whether a rosbag2 folder at that place is replaced.
@@ -94,7 +94,7 @@ def write_recording(
         if kind not in CONVERSIONS:
             raise RecordingError(f"topic '{topic}' has type {kind}, expected one of {listing(CONVERSIONS)}")
     with new_bag(path, recording.topics, storage=storage, overwrite=overwrite) as bag:
-        messages = {topic: bag.new(kind) for topic, kind in recording.topics.items()}  # used again
+        messages = {topic: bag.new(kind) for topic, kind in recording.topics.items()}  # reused
         for entry in recording.messages:
             message, conversion = messages[entry.topic], CONVERSIONS[recording.topics[entry.topic]]
             conversion.to_msg(entry.sample, message, (frames or {}).get(entry.topic, ""))
@@ -107,7 +107,7 @@ def check_bag_folder(path: str | Path, *, overwrite: bool) -> Path:
     """Check that a rosbag2 folder can be written, before its contents are computed.
 
     Args:
-        path: Folder to make.
+        path: Folder to create.
         overwrite: Whether an existing rosbag2 folder may be replaced; other files are never replaced.
 
     Returns:
@@ -126,9 +126,9 @@ def check_bag_folder(path: str | Path, *, overwrite: bool) -> Path:
 
 
 def empty_message(typestore: Any, message_type: str) -> Any:
-    """Return a message of rosbags with every number zero and every text and sequence empty.
+    """Return a message of rosbags in which every number is zero and every text and sequence is empty.
 
-    Its classes have no defaults, unlike those of rclpy; in the layout of ROS 1 zeros are such a message.
+    Classes of rosbags have no defaults, unlike those of rclpy; zeros are such a message in ROS 1's encoding.
 
     Args:
         typestore: Types of rosbags.

@@ -1,8 +1,8 @@
 """Markers for RViz and Foxglove: gravity, contacts, centres of mass, and payloads as spheres.
 
-As in `inputs.messages`, fields are written by name, so each function serves the message classes of rclpy
-and those of `rosbags`. Markers are given in the frame of the base or of a link; the tool places them by the
-transforms of a robot_state_publisher. They expire when no newer ones come.
+As in `inputs.messages`, fields are written by name, so each function works with the message classes of rclpy
+and those of `rosbags`. Markers are given in the frame of the base or of a link; the viewer places them by the
+transforms of a robot_state_publisher. They expire if no newer ones arrive.
 """
 
 import math
@@ -16,22 +16,22 @@ import numpy as np
 from inertial_estimation.inputs.messages import set_header
 from inertial_estimation.signals import Array, BaseEstimate, ContactLoad, InertialEstimate, LinkInertia
 
-GRAVITY_LENGTH = 0.5  # of the arrow [m]
-METRES_PER_NEWTON = 0.001  # length of a force
-PAYLOAD_DENSITY = 2000.0  # [kg/m^3]: between water and rock; only the size of the sphere follows from it
-SIGMAS_DRAWN = 2.0  # half width of bands, half axes of ellipsoids; smallest payload that is drawn
-MARKER_PERIOD_NS = 100_000_000  # of the stamps, between two arrays of markers
-LIFETIME_S = 1  # age at which a marker expires, so that no older one is drawn
-COM_RADII = 0.01, 0.1  # smallest and largest of the ellipsoid of a centre of mass [m]
+GRAVITY_LENGTH = 0.5  # length of the arrow of gravity [m]
+METRES_PER_NEWTON = 0.001  # length of the arrow of a force, per newton [m/N]
+PAYLOAD_DENSITY = 2000.0  # [kg/m^3], between water and rock; it only sets the size of the sphere
+SIGMAS_DRAWN = 2.0  # standard deviations of bands and ellipsoids, and of the smallest payload that is drawn
+MARKER_PERIOD_NS = 100_000_000  # least difference of the stamps of two arrays of markers [ns]
+LIFETIME_S = 1  # age at which a marker expires [s]
+COM_RADII = 0.01, 0.1  # smallest and largest radius of the ellipsoid of a centre of mass [m]
 ARROW = 0.015, 0.03, 0.0  # diameters of shaft and head [m]
-CONTACT_DIAMETER = 0.04  # [m]
-TEXT_HEIGHT = 0.05  # of a letter; its text is as high above the largest ellipsoid [m]
+CONTACT_DIAMETER = 0.04  # diameter of the sphere of a contact [m]
+TEXT_HEIGHT = 0.05  # height of a letter, and of a text above the largest ellipsoid [m]
 
-NewMarker: TypeAlias = Callable[[], Any]  # makes an empty visualization_msgs/Marker
+NewMarker: TypeAlias = Callable[[], Any]  # creates an empty visualization_msgs/Marker
 
 
 class Drawn(Enum):
-    """What a marker shows: its namespace, its shape of those of visualization_msgs/Marker, and its colour."""
+    """Kinds of markers: namespace, name of the shape in visualization_msgs/Marker, and colour."""
 
     GRAVITY = "gravity", "ARROW", (0.85, 0.2, 0.2, 1.0)  # red, green, blue and opacity
     IN_USE = "contacts", "SPHERE", (0.2, 0.7, 0.3, 1.0)
@@ -44,13 +44,13 @@ class Drawn(Enum):
 
 
 class MarkerPace:
-    """Chooses the estimates that are drawn: ten per second of their stamps, and one after a jump back."""
+    """Chooses the estimates that are drawn: ten per second of their stamps, and one after a backward jump."""
 
     def __init__(self) -> None:
         self._last_ns: int | None = None
 
     def due(self, stamp_ns: int) -> bool:
-        """Return whether an estimate is drawn, from whose stamp on the next period is counted."""
+        """Return whether an estimate with a stamp [ns] is drawn; if so, the next period begins there."""
         if self._last_ns is not None and 0 <= stamp_ns - self._last_ns < MARKER_PERIOD_NS:
             return False
         self._last_ns = stamp_ns
@@ -62,8 +62,8 @@ def tilt_markers(
 ) -> list[Any]:
     """Build the markers of gravity and of every contact with its ground force, in the base frame.
 
-    They are an arrow of 0.5 m downwards from the base, a sphere at each contact (green in use, grey not), and
-    an arrow of 1 mm per newton at it.
+    They are an arrow of 0.5 m downwards from the base, a sphere at each contact (green if it is in use, else
+    grey), and an arrow of 1 mm per newton at each contact.
     """
     marker = partial(_marker, new, base_frame, estimate.state.stamp_ns)
     down = -GRAVITY_LENGTH * estimate.tilt_B
@@ -97,11 +97,11 @@ def link_markers(
     """Build the markers of a link's centre of mass, payload and mass, in the link frame.
 
     They are an ellipsoid of two standard deviations at the centre of mass, a text with the mass, and a sphere
-    of the payload's mass (orange: heavier than nominal, blue: lighter) at the payload's centre of mass, where
-    the payload is more than two standard deviations.
+    of the payload's mass (orange: heavier than nominal, blue: lighter) at the payload's centre of mass, if
+    the payload exceeds two standard deviations.
 
     Args:
-        new: Makes empty messages.
+        new: Creates empty messages.
         number: Index of the link, which is part of the marker ids.
         stamp_ns: Stamp of the measurement [ns].
         estimate: The estimate.
@@ -149,5 +149,5 @@ def _between(arrow: Any, ends: Iterable[Sequence[float] | Array]) -> Any:
 
 
 def payload_radius(mass: float) -> float:
-    """Return the radius [m] of a sphere of a mass [kg] at the density payloads are drawn with."""
+    """Return the radius [m] of a sphere of a mass [kg] with the density `PAYLOAD_DENSITY`."""
     return float((3.0 * abs(mass) / (4.0 * math.pi * PAYLOAD_DENSITY)) ** (1.0 / 3.0))

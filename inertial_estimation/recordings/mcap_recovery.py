@@ -1,7 +1,7 @@
-"""Recovery of an mcap file that was cut short or is damaged: its whole messages are copied into a new bag.
+"""Recovery of an mcap file that is truncated or damaged: its intact messages are copied into a new bag.
 
 The index of an mcap file is at its end (https://mcap.dev/spec). Without it rosbags reads one record after
-the other, up to the first one that it cannot read; here each is read by itself. A chunk whose content
+the other, up to the first one that it cannot read; here each record is read separately. A chunk whose content
 contradicts its checksum or its size is left out.
 """
 
@@ -13,22 +13,22 @@ from typing import Any, BinaryIO
 from inertial_estimation.errors import RecordingError
 
 MAGIC = b"\x89MCAP0\r\n"
-LARGEST_RECORD = 2**30  # [bytes]; a chunk of rosbag2 has 0.8 MB
-CHUNK, LAST_OPCODE = 6, 15  # of records of data
-CHUNK_HEADER = 40  # [bytes] of a chunk whose messages are not compressed
+LARGEST_RECORD = 2**30  # largest record [bytes]; a chunk of rosbag2 has 0.8 MB
+CHUNK, LAST_OPCODE = 6, 15  # opcode of a chunk, largest opcode of the specification
+CHUNK_HEADER = 40  # size of the header of a chunk whose messages are not compressed [bytes]
 UNKNOWN_HASH = "RIHS01_" + 64 * "0"
 
 
 def recover(path: Path, folder: Path) -> tuple[Path, int]:
-    """Copy the whole messages of an mcap file into a new bag.
+    """Copy the intact messages of an mcap file into a new bag.
 
     Args:
         path: The file.
-        folder: An empty folder, in which the bag is made.
+        folder: An empty folder, in which the bag is created.
 
     Returns:
-        The file of the new bag, and the number of records of which something cannot be read although the file
-        goes on behind them.
+        The file of the new bag, and the number of damaged records: those that cannot be read completely
+        although they do not reach the end of the file.
 
     Raises:
         RecordingError: If it is no mcap file, or no message of it can be read.
@@ -45,8 +45,8 @@ def recover(path: Path, folder: Path) -> tuple[Path, int]:
         reader, records = McapReader(path), list(_records(file, size))
         reader.bio = file
         for reader.data_start, reader.data_end in records:
-            with suppress(Exception):  # whatever it raises for damaged data
-                reader.meta_scan()  # also what is defined at the end alone
+            with suppress(Exception):  # damaged data may raise any exception
+                reader.meta_scan()  # finds schemas and channels, also those that only the end defines
         for reader.data_start, reader.data_end in records:
             messages = []
             try:
@@ -66,9 +66,9 @@ def recover(path: Path, folder: Path) -> tuple[Path, int]:
 
 
 def _records(file: BinaryIO, size: int) -> Iterator[tuple[int, int]]:
-    """Yield begin and end of records, up to the first one that is none.
+    """Yield begin and end of the records, up to the first bytes that are no record.
 
-    Of a chunk that is cut and not compressed it is those of the records inside.
+    For a chunk that is truncated and not compressed, yield the range of the records inside.
     """
     position = file.tell()
     while position + 9 <= size:

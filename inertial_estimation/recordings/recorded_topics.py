@@ -4,19 +4,19 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-NAMESPACE = "__ns"  # in place of a topic: the namespace, as ROS writes it
+NAMESPACE = "__ns"  # name that stands for the namespace in remappings, as in ROS
 INPUTS = ("imu/data", "joint_states", "yaw_reference", "base_state")
 
 
 @dataclass(frozen=True)
 class RecordedTopics:
-    """Topics of the inputs: the nodes' own names in the root namespace, or what replaces them.
+    """Topics of the inputs: the nodes' own names in the root namespace, unless they are remapped.
 
     Attributes:
-        contacts: Contacts, which have wrenches.
-        renamed: Topics by the nodes' relative names, where they differ.
-        others: Further inputs by relative name, as joint states in parts, or custom messages.
-        namespace: Namespace of the others, with its leading slash; empty for the root namespace.
+        contacts: Names of the contacts, each of which has wrench topics.
+        renamed: Remapped topics, by the nodes' relative names.
+        others: Relative names of further inputs: joint states in parts, or custom messages.
+        namespace: Namespace of topics that are not remapped, with leading slash; empty: the root namespace.
     """
 
     contacts: Sequence[str] = ()
@@ -25,7 +25,7 @@ class RecordedTopics:
     namespace: str = ""
 
     def of(self, name: str) -> str:
-        """Return the topic of an input by the name that a pipeline has for it (``joint_states``)."""
+        """Return the topic of an input, given the pipeline's name for it (``joint_states``)."""
         own = "/".join(map(topic_token, name.split("/")))
         return self.renamed.get(own, f"{self.namespace}/{own}")
 

@@ -1,4 +1,4 @@
-"""Recordings: bags of ROS 2 (mcap or sqlite3) and ROS 1, read as a stream of the core's own signals."""
+"""Recordings: bags of ROS 2 (mcap or sqlite3) and ROS 1, read as a stream of the package's own signals."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
@@ -41,29 +41,29 @@ EXPECTED = "a rosbag2 folder, an .mcap or .db3 file, or a .bag file of ROS 1"
 
 
 class RecordedMessage(NamedTuple):
-    """One message of a recording as an input takes it."""
+    """One message of a recording, before it is decoded."""
 
-    topic: str  # name of the topic, with its leading slash
-    log_ns: int  # when the message was recorded [ns]
-    content: Any  # the serialised message of a bag, the signal of a recording in memory
+    topic: str  # name of the topic, with leading slash
+    log_ns: int  # time at which the message was recorded [ns]
+    content: Any  # serialised message of a bag, or signal of a recording in memory
 
 
 class BagFile:
-    """One file of a bag, or a folder of compressed ones.
+    """One file of a bag, or a folder of compressed files.
 
-    An mcap file that cannot be opened, or of which a damage shows while it is read, is replaced by a copy of
-    its whole messages. Whether every chunk is whole is known only when its checksum has been compared, which
-    takes as long as reading it: a file is therefore not checked before it is read.
+    An mcap file that cannot be opened, or proves damaged while it is read, is replaced by a copy of its
+    intact messages. A damaged chunk is detected only by its checksum, which takes as long as reading it: a
+    file is therefore not checked before it is read.
 
     Attributes:
         path: The file or folder.
-        reader: What reads it, of `rosbags`.
+        reader: Its reader, of `rosbags`.
         start_ns: Log time of the first message [ns].
         end_ns: Log time of the last message [ns].
     """
 
     def __init__(self, path: Path, warnings: list[str]) -> None:
-        """Open it; a sentence is added to the warnings if something of it is missing or damaged, also later.
+        """Open the file; a sentence is added to `warnings`, now or later, if it proves damaged or truncated.
 
         Raises:
             RecordingError: If it is no bag, or nothing of it can be read.
@@ -73,8 +73,8 @@ class BagFile:
         try:
             self.reader = self._opened(path)
             if path.suffix != ROS1 and not getattr(self.reader.storage, "chunks", True):
-                any(False for _ in self.reader.messages())  # rosbags reads these in their order alone
-        except Exception as error:  # whatever a damaged file makes rosbags stumble over
+                any(False for _ in self.reader.messages())  # without chunks, rosbags needs ordered messages
+        except Exception as error:  # a damaged file may raise any exception in rosbags
             self.reader = self._recovered(error)
         self.start_ns = int(self.reader.start_time)
         self.end_ns = int(self.reader.end_time) - 1  # rosbags counts the end as exclusive
@@ -98,7 +98,7 @@ class BagFile:
                     count += 1
                     yield RecordedMessage(connection.topic, log_ns, data)
                 return
-            except Exception as error:  # whatever a damaged file makes the reader stumble over
+            except Exception as error:  # a damaged file may raise any exception in the reader
                 self.reader = self._recovered(error)
 
     def _opened(self, path: Path) -> Any:
@@ -108,7 +108,7 @@ class BagFile:
         return self._open.enter_context(reader)
 
     def _recovered(self, error: Exception) -> Any:
-        """Open a copy of the whole messages, which are all where only their order was the matter.
+        """Open a copy of the intact messages: all of them, if the file was only not in order.
 
         Raises:
             RecordingError: If there are none, or the file is no mcap.
@@ -121,7 +121,7 @@ class BagFile:
         try:
             copy, damaged = recover(self.path, Path(self._open.enter_context(TemporaryDirectory())))
             reader = self._opened(copy)
-        except Exception as second:  # ours, or of writing the copy
+        except Exception as second:  # a RecordingError of `recover`, or an error of writing the copy
             self.close()
             raise RecordingError(f"{cannot}; {one_line(second)}") from error
         if self.reader is None or reader.message_count != self.reader.message_count:
@@ -135,10 +135,10 @@ class BagFile:
 
 
 def _opened(path: Path, warnings: list[str]) -> list[BagFile]:
-    """Open the files of a bag that have messages; they are returned in the order of the first of them.
+    """Open the files of a bag that have messages, and return them in the order of their first messages.
 
-    A recorder that was killed or lost its power leaves no metadata.yaml, and a file without its end: what is
-    there is read, and a warning says what is missing.
+    A recorder that is killed or loses its power leaves no metadata.yaml and a truncated file: what can be
+    read is read, and a warning says what is missing.
     """
     if not path.exists():
         raise RecordingError(f"no recording '{path}'; expected {EXPECTED}")
@@ -159,7 +159,7 @@ def _opened(path: Path, warnings: list[str]) -> list[BagFile]:
 
 
 def _files_of(folder: Path, warnings: list[str]) -> list[Path]:
-    """Return the files of a bag, or its folder if rosbags has to decompress them."""
+    """Return the files of a bag, or its folder if rosbags has to decompress the files."""
     names: list[str] = []
     if (folder / METADATA).exists():
         try:
@@ -192,7 +192,7 @@ Sample: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class RecordingEntry:
-    """One message of a recording as the core's signal; see `RecordedMessage`."""
+    """One decoded message of a recording; see `RecordedMessage`."""
 
     topic: str
     log_ns: int
@@ -201,12 +201,12 @@ class RecordingEntry:
 
 @dataclass(frozen=True)
 class MemoryRecording:
-    """A recording in memory, as the synthetic ones are before they are written.
+    """A recording in memory, as a synthetic one before it is written.
 
     Attributes:
         messages: All messages in the order of their log times.
         topics: Message type by topic.
-        name: What to call it in messages.
+        name: Name of the recording in error messages.
     """
 
     messages: tuple[RecordingEntry, ...]
@@ -235,16 +235,16 @@ class MemoryRecording:
                 yield entry
 
     def unread(self, topics: Collection[str], start_ns: int | None = None) -> Iterator[RecordedMessage]:
-        """Yield the same messages as inputs take them."""
+        """Yield the same messages in the form that inputs take."""
         for entry in self.entries(topics, start_ns):
             yield RecordedMessage(entry.topic, entry.log_ns, entry.sample)
 
     def deserializer(self, topic: str) -> None:
-        """Return None: there are no bytes."""
+        """Return None, because the messages are not serialised."""
 
 
 def message_types() -> Any:
-    """Return the message types of ROS 2 that `rosbags` knows, to which others can be added.
+    """Return the type store of `rosbags` with the message types of ROS 2; others can be registered.
 
     Raises:
         MissingDependencyError: If `rosbags` is not installed.
@@ -259,14 +259,14 @@ def message_types() -> Any:
 class BagRecording(AbstractContextManager["BagRecording"]):
     """A bag of ROS 2 (mcap or sqlite3) or ROS 1, read with the package `rosbags`, no ROS needed.
 
-    One of ROS 2 that was cut short is read as far as it goes.
+    A truncated bag of ROS 2 is read up to its last intact message.
 
     Attributes:
         name: The path.
         topics: Message type by topic.
         start_ns: Log time of the first message [ns].
         end_ns: Log time of the last message [ns].
-        warnings: What of it is missing or damaged, a sentence each.
+        warnings: Missing or damaged parts, a sentence each.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -317,10 +317,10 @@ class BagRecording(AbstractContextManager["BagRecording"]):
     ) -> Iterator[RecordingEntry]:
         """Yield the messages of some topics in the order of their log times; see `MemoryRecording`.
 
-        One whose fields do not fit together is left out. A conversion takes the message with all its fields.
+        A message whose fields are inconsistent is left out. `convert`, if given, converts the whole message.
 
         Raises:
-            RecordingError: If a message is damaged, or of a type that is no signal.
+            RecordingError: If a message is damaged, or of a type that has no conversion.
         """
         readers: dict[str, MessageReader] = {}
         for topic, log_ns, data in self.unread(topics, start_ns):
@@ -330,13 +330,13 @@ class BagRecording(AbstractContextManager["BagRecording"]):
             try:
                 yield RecordingEntry(topic, log_ns, readers[topic].read(data))
             except DamagedMessageError as error:
-                said = f"a message on '{topic}' of '{self.name}' is damaged: {one_line(error)}"
-                raise RecordingError(said) from error
+                text = f"a message on '{topic}' of '{self.name}' is damaged: {one_line(error)}"
+                raise RecordingError(text) from error
             except MeasurementError:
                 continue
 
     def deserializer(self, topic: str) -> Callable[[bytes], Any]:
-        """Return what builds the messages of a topic from their bytes.
+        """Return a function that builds the messages of a topic from their bytes.
 
         Raises:
             RecordingError: If their type is neither known nor in the recording.
@@ -345,7 +345,7 @@ class BagRecording(AbstractContextManager["BagRecording"]):
         return partial(self._typestore.deserialize_cdr, typename=self.topics[topic])
 
     def _know(self, message_type: str) -> None:
-        """Register a type that is not known by the definition that the recording has of it."""
+        """Register an unknown message type with the definition in the recording."""
         known = self._typestore.fielddefs
         if message_type in known:
             return
@@ -367,7 +367,7 @@ def check_topic(recording: Recording, topic: str, expected: Collection[str]) -> 
     """Check that a recording has a topic, of one of the expected message types.
 
     Raises:
-        RecordingError: If the topic is not there (lists those that are) or of another type.
+        RecordingError: If the topic is missing (the message lists those that exist) or of another type.
     """
     if topic not in recording.topics:
         hint = did_you_mean(topic, sorted(recording.topics), "it has")

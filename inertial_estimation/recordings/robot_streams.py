@@ -1,8 +1,8 @@
-"""The inputs of a robot in a recording: their topics, whether it is that robot, and all they hold as arrays.
+"""The inputs of a robot in a recording: their topics, a check that it is that robot, all readings as arrays.
 
-Messages are taken as online (`RobotInputs`): joint states in parts and under other names, units, frames,
-custom messages, clocks, even stamps. Only the ranges of the sensors are open, since what is impossible is to
-be judged and not dropped.
+Messages are processed as online (`RobotInputs`): joint states in parts and under other names, units, frames,
+custom messages, clocks, even stamps. Only the ranges of the sensors are unbounded, because impossible
+readings are judged here instead of being dropped.
 """
 
 from collections import defaultdict
@@ -29,13 +29,13 @@ from inertial_estimation.recordings.recording import Recording
 from inertial_estimation.signals import NANOSECONDS, Array, JointReading
 
 NUMBERS = ContactSource.SWITCH, ContactSource.RAW_FORCE, ContactSource.FORCE
-# By the type of the topic, where the parameters do not say it; numbers count as raw forces.
+# Source of a contact by the type of its topic, if the parameters do not fit it; numbers count as raw forces.
 SOURCES = {kind: one for one in (*NUMBERS[:2], ContactSource.WRENCH) for kind in one.types}
-STEP_HZ = 1.0  # at which the inputs align samples, which are not used here
+STEP_HZ = 1.0  # rate at which the inputs align samples, which are not used here [Hz]
 
 
 class _Everything(Ring):
-    """A ring beside which all rows are kept with their times, by the number of clearings before them."""
+    """A ring buffer that also keeps all rows with their times, by the number of clearings before them."""
 
     def __init__(self, width: int) -> None:
         super().__init__(width)
@@ -48,7 +48,7 @@ class _Everything(Ring):
 
 
 def _open(stream: Stream) -> None:
-    """Let a stream take and keep everything: nothing is impossible, and nothing completes its rows."""
+    """Let a stream accept and keep all rows: no value is impossible, and rows are not completed."""
     if not isinstance(stream.ring, _Everything):
         most = np.full(stream.spec.width, np.inf)
         stream.spec = replace(stream.spec, range=RowRange(-most, most, [], [], slice(None)))
@@ -63,13 +63,13 @@ def read_streams(
     span_ns: tuple[int, int],
     contact_source: str | Sequence[str] = (),
 ) -> RobotStreams:
-    """Read the inputs of a robot between two log times, as its parameter file says.
+    """Read the inputs of a robot between two log times, with the parameters of its file.
 
-    Contacts are what `contact_source` says, the parameter `contact.source`, where their topics fit it.
+    `contact_source` is the parameter `contact.source`; it applies to contacts whose topics have its type.
 
     Raises:
-        RecordingError: If there are no joint states, or too few messages of them, though joints move its IMU
-            or contacts, or it has no IMU.
+        RecordingError: If joint states are missing or too few although they are needed: joints move the IMU
+            or contacts, or the robot has no IMU.
     """
     inputs = _inputs(recording, topics, setup, config, span_ns[0], contact_source)
     for stream in inputs.streams.values():
@@ -78,7 +78,7 @@ def read_streams(
     without = {
         name for name, (types, _push) in inputs.topics.items() if recorded.get(topics.of(name)) not in types
     }
-    others = set(inputs.topics) - {IMU, *inputs.streams}  # custom messages, which may hold joint states
+    others = set(inputs.topics) - {IMU, *inputs.streams}  # custom messages, which may contain joint states
     if not ({*config.joint_states.topics} | others) - without and (IMU in without or not _stiff(setup)):
         raise RecordingError(_missing(recording, topics, JOINTS, (JOINT_STATE_TYPE,)))
     takers = connect(inputs, recording, topics, without)
@@ -112,7 +112,7 @@ def _inputs(
     begin_ns: int,
     contact_source: str | Sequence[str],
 ) -> RobotInputs:
-    """Return inputs that take everything; efforts only where the joint states have some."""
+    """Return the inputs of all readings; efforts are among them if the joint states contain some."""
     first = _first_joint_states(recording, topics, config, begin_ns)
     kinds = {name: recording.topics.get(topics.of(f"{name}/wrench")) for name in setup.contact_names}
     given = contact_sources(contact_source or ContactSource.WRENCH.value, setup.contact_names)
@@ -127,14 +127,14 @@ def _inputs(
 
 
 def _source(given: ContactSource, kind: str | None) -> ContactSource:
-    """Return what the readings of a contact are whose topic has a type, if there is such."""
+    """Return the source of a contact whose topic has type `kind`: the given source if the type fits it."""
     if given in NUMBERS and kind in (None, *given.types):
         return given
     return SOURCES.get(kind, ContactSource.NONE) if kind else ContactSource.WRENCH
 
 
 def _taken(inputs: RobotInputs, setup: RobotSetup) -> RobotStreams:
-    """Return the rows that inputs have taken."""
+    """Return the rows that the inputs have kept."""
     joints = inputs.joints
     streams = {name: _rows_of(one) for name, one in inputs.streams.items()}
     assert joints is not None
@@ -151,7 +151,7 @@ def _taken(inputs: RobotInputs, setup: RobotSetup) -> RobotStreams:
 
 
 def _stiff(setup: RobotSetup) -> bool:
-    """Return whether no joint moves the IMU of a robot or its contacts: its joint states are not needed."""
+    """Return whether no joint moves IMU or contacts of a robot, so that joint states are not needed."""
     return setup.imu is not None and not setup.sensing_joints
 
 
@@ -167,22 +167,22 @@ def _rows_of(taken: Stream) -> StreamRows:
 
 
 def _missing(recording: Recording, topics: RecordedTopics, name: str, types: Collection[str]) -> str:
-    """Return that the topic of an input is missing, and which ones may be meant."""
+    """Return the message that the topic of an input is missing, with topics that may be meant."""
     topic, recorded = topics.of(name), recording.topics
-    said = f"no topic '{topic}' in '{recording.name}'"
+    text = f"no topic '{topic}' in '{recording.name}'"
     alike = sorted(other for other, kind in recorded.items() if kind in types)
     spaces = [one.removesuffix(f"/{name}") for one in alike if one.endswith(f"/{name}") and one[1:] != name]
     if name == JOINTS and len(alike) > 1 and not any(f"{space}/{IMU}" in recorded for space in spaces):
         parts = listing(other.lstrip("/") for other in alike)
-        return f"{said}: if each of them has some of the joints, set joint_states.topics: [{parts}]"
+        return f"{text}: if each of them has some of the joints, set joint_states.topics: [{parts}]"
     if spaces:
-        return f"{said}, but in {listing(spaces, limit=4)}: --remap __ns:={spaces[0]} reads that namespace"
+        return f"{text}, but in {listing(spaces, limit=4)}: --remap __ns:={spaces[0]} reads that namespace"
     if alike:
-        return f"{said}; of its type there are {listing(alike, limit=8)}: --remap {name}:=TOPIC"
-    return said + did_you_mean(topic, sorted(recorded), "it has")
+        return f"{text}; of its type there are {listing(alike, limit=8)}: --remap {name}:=TOPIC"
+    return text + did_you_mean(topic, sorted(recorded), "it has")
 
 
-CLOCK_OFFSET_NS = 10 * NANOSECONDS  # log times further than this from the stamps are of another clock
+CLOCK_OFFSET_NS = 10 * NANOSECONDS  # difference of log times and stamps beyond which their clocks differ [ns]
 Take = Callable[[Any, int], None]
 """Takes the content of a message and its arrival on the clock of the stamps [ns]."""
 
@@ -194,9 +194,9 @@ def connect(
     without: Collection[str] = (),
     readers: Readers | None = None,
 ) -> dict[str, Take]:
-    """Return what takes the content of the messages of the topics of a recording, but of some inputs.
+    """Return, by topic, functions that push the messages of a recording into inputs, except those `without`.
 
-    Inputs that are given the same readers decode a message once for all of them.
+    Inputs that share `readers` decode each message only once.
 
     Raises:
         RecordingError: If a topic is missing or of the wrong type.
@@ -220,7 +220,7 @@ def connect(
 
 
 def clock_offset_ns(recording: Recording, topics: Collection[str], begin_ns: int | None = None) -> int:
-    """Return what is to be added to log times for the clock of the stamps, of most inputs [ns]."""
+    """Return the offset from log times to the clock of the stamps [ns], 0 if both are the same clock."""
     offsets = []
     for topic in topics:
         if recording.topics[topic] in CONVERSIONS:
@@ -231,8 +231,8 @@ def clock_offset_ns(recording: Recording, topics: Collection[str], begin_ns: int
     return offset if abs(offset) > CLOCK_OFFSET_NS else 0
 
 
-LOOKED_AT = 100  # joint states: with those of slower parts
-SHOWN = 4  # names of joints
+LOOKED_AT = 100  # number of joint states that are examined, enough to contain slower parts
+SHOWN = 4  # number of joint names in a message
 
 
 def _first_joint_states(
@@ -247,10 +247,10 @@ def _first_joint_states(
 def check_robot(
     recording: Recording, topics: RecordedTopics, robot: RobotModel, config: RobotGeometryConfig
 ) -> None:
-    """Check that a recording has joints of a robot; which ones it lacks is said by the inputs.
+    """Check that a recording has at least one joint of a robot; the inputs report the missing ones.
 
     Raises:
-        RecordingError: If it has none of them: it is of another robot, or needs a map of names.
+        RecordingError: If it has none: it is of another robot, or needs a map of names.
     """
     readings = _first_joint_states(recording, topics, config)
     names = tuple(dict.fromkeys(name for reading in readings for name in reading.names))

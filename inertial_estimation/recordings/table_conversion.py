@@ -1,4 +1,4 @@
-"""Tables of numbers converted to a recording: columns to fields of topics, units, stamps, names of joints."""
+"""Conversion of tables to a recording: columns become fields of topics, with units, stamps, joint names."""
 
 import math
 import re
@@ -39,11 +39,11 @@ ZEROS = Column(Path(), "0", (), (), "0")
 
 
 class FieldKind(NamedTuple):
-    """What a field of a topic is."""
+    """Topic, message type, size and units of a field."""
 
-    topic: str  # topic; NAME stands for what precedes the slash in the field
-    message_type: str  # type of its messages
-    sizes: Sequence[int]  # numbers of columns that it may have; empty: one for each joint
+    topic: str  # topic; NAME stands for the part of the field before the slash
+    message_type: str  # type of the messages
+    sizes: Sequence[int]  # possible numbers of columns; empty: one for each joint
     units: Mapping[str, float]  # SI values of the units
 
 
@@ -60,7 +60,7 @@ FIELDS: Mapping[str, FieldKind] = {
     "NAME/pose": FieldKind("/NAME/pose", POSE_TYPE, (7,), UNITS["length"]),
     "NAME/orientation": FieldKind("/NAME/orientation", QUATERNION_TYPE, (4,), {}),
 }
-NEEDED = {  # fields without which there is no message of a type
+NEEDED = {  # fields that a message of a type must have
     JOINT_STATE_TYPE: ("position",),
     IMU_TYPE: ("specific_force", "angular_rate"),
     WRENCH_TYPE: ("force",),
@@ -74,24 +74,24 @@ Fields = Mapping[str, Sequence[Column]]
 def convert_tables(
     tables: Sequence[Table], maps: Sequence[str], *, joints: Sequence[str] = (), rate: float = 0.0
 ) -> tuple[MemoryRecording, list[str]]:
-    """Convert tables.
+    """Convert tables to a recording.
 
-    COLUMNS of a map are separated by commas: names, numbers from 1, ranges of numbers (2-13), 0 for zeros
-    where the field's other columns have numbers, or one pattern with an asterisk (q_*). A unit or a factor
-    in brackets holds for the columns before it that have none. With several files a column is FILE.COLUMN,
-    FILE without its ending, wherever the name alone is not unique.
+    COLUMNS of a map are separated by commas: names, numbers from 1, ranges of numbers (2-13), 0 for a
+    component that is always zero, or one pattern with an asterisk (q_*). A unit or a factor in brackets
+    applies to all preceding columns without one. With several files a column is FILE.COLUMN, FILE without
+    its ending, if the name alone is not unique.
 
     Args:
         tables: The tables; a topic with columns of several has a message for each time that all of them have.
-        maps: FIELD=COLUMNS each.
+        maps: Maps, FIELD=COLUMNS each.
         joints: Names of the joints in the order of the columns; empty: the columns name them.
-        rate: Rate of the rows where there is no time [Hz].
+        rate: Rate of the rows if no map gives their time [Hz].
 
     Returns:
-        The recording, and what was left out or is doubtful, a sentence each.
+        The recording, and remarks on data that were left out or are doubtful, a sentence each.
 
     Raises:
-        ConfigurationError: If the maps do not fit each other.
+        ConfigurationError: If the maps are incomplete or contradict one another.
         RecordingError: If a column does not exist, or a cell is no number.
     """
     times: list[str] = []
@@ -136,7 +136,7 @@ def convert_tables(
 
 
 def _stamps(table: Table, times: Sequence[str], rate: float) -> Times:
-    """Return the stamp of each row [ns], shape (k,); columns of seconds and nanoseconds are added exactly."""
+    """Return the stamp of each row [ns], shape (k,): the sum of all columns of time, in integers."""
     stamps = np.zeros(len(next(iter(table.columns.values())).cells), dtype=np.int64)
     if not times:
         return np.round(np.arange(len(stamps)) * (NANOSECONDS / rate)).astype(np.int64)
@@ -213,7 +213,7 @@ def _in_joint_order(fields: Fields, joints: Sequence[str]) -> tuple[Fields, tupl
 
 
 def _sample(kind: str, stamp_ns: int, names: tuple[str, ...], values: Mapping[str, Array]) -> Sample:
-    """Return a row as the value of a message type; one column of force is along z."""
+    """Return a row as the sample of a message type; a single column of force is its z component."""
     if kind == JOINT_STATE_TYPE:
         sent = {n: array for n, array in values.items() if n == "position" or not np.isnan(array).all()}
         return JointReading(stamp_ns, names, **sent)
@@ -230,7 +230,7 @@ def _sample(kind: str, stamp_ns: int, names: tuple[str, ...], values: Mapping[st
 
 
 def _field(field: str) -> tuple[str, str, FieldKind]:
-    """Return the topic of a field, its name without what stands for NAME, and what it is."""
+    """Return the topic of a field, its name after the slash, and its kind."""
     name, slash, last = field.rpartition("/")
     kind = FIELDS.get(f"NAME/{last}" if slash and name.strip("/") else field)
     if kind is None or field.startswith("NAME/"):
@@ -242,7 +242,7 @@ def _field(field: str) -> tuple[str, str, FieldKind]:
 def _columns_of(field: str, text: str, tables: Sequence[Table], kind: FieldKind) -> Sequence[Column]:
     """Find the columns of a field; see `convert_tables`."""
     columns: list[Column] = []
-    scaled = 0  # those that have their unit
+    scaled = 0  # number of leading columns that have their unit
     for name in (part.strip() for part in text.split(",")):
         found = _found(name, tables)  # a column's own name may have brackets
         scale = None if found else re.fullmatch(r"(.*)\[([^\[\]]*)\]", name, re.DOTALL)
@@ -276,7 +276,7 @@ def _columns_of(field: str, text: str, tables: Sequence[Table], kind: FieldKind)
 
 
 def _found(name: str, tables: Sequence[Table]) -> Sequence[Column]:
-    """Return the columns that a part between commas means, of the only table that has them."""
+    """Return the columns that a part between commas names, from the only table that has them."""
     files = [f"{table.path.stem}." for table in tables]
     own = [_in_table(name[len(f) :], t) for f, t in zip(files, tables, strict=True) if name.startswith(f)]
     hits = [*filter(None, own)][:1] or [*filter(None, (_in_table(name, table) for table in tables))]
@@ -289,7 +289,7 @@ def _found(name: str, tables: Sequence[Table]) -> Sequence[Column]:
 
 
 def _in_table(name: str, table: Table) -> Sequence[Column]:
-    """Return the columns of one table that a name, number, range of numbers or pattern means."""
+    """Return the columns of one table that match a name, number, range of numbers or pattern."""
     if name in table.columns:
         return [table.columns[name]]
     columns = [*table.columns.values()]

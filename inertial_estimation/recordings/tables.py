@@ -1,4 +1,4 @@
-"""Tables of numbers in text files: their columns, and what of them is no number."""
+"""Tables of numbers in text files, with the lines of their cells for error messages."""
 
 import csv
 from collections.abc import Mapping, Sequence
@@ -16,11 +16,11 @@ class Column(NamedTuple):
     """A column of a table."""
 
     path: Path  # file of the table
-    name: str  # its name: of the header, else its number from 1
+    name: str  # name in the header, else its number from 1
     cells: Sequence[str]  # its cells, stripped
-    lines: Sequence[int]  # line of the file on which each is
-    joint: str  # what the asterisk of a pattern stands for in its name, else its name
-    factor: float = 1.0  # from its numbers to SI units
+    lines: Sequence[int]  # line number of each cell in the file
+    joint: str  # part of its name that the asterisk of a pattern matches, else its name
+    factor: float = 1.0  # factor from its numbers to SI units
 
     def numbers(self) -> Array:
         """Return the numbers in SI units, NaN for an empty cell, shape (k,).
@@ -34,7 +34,7 @@ class Column(NamedTuple):
         return self.factor * np.array(numbers, dtype=np.float64)
 
     def no_number(self, row: int) -> RecordingError:
-        """Return the error that a cell is no number."""
+        """Return the error that the cell in a row is no number."""
         return RecordingError(
             f"line {self.lines[row]} of '{one_line(self.path)}' has '{one_line(self.cells[row])}' in column "
             f"'{self.name}', expected a number"
@@ -45,14 +45,14 @@ class Table(NamedTuple):
     """A table of one file."""
 
     path: Path  # the file
-    columns: Mapping[str, Column]  # by name, in their order
-    cut: str  # that its last line, which is left out, is cut short; empty where it is whole
+    columns: Mapping[str, Column]  # columns by name, in their order
+    cut: str  # message that the last line is truncated and left out; empty if it is complete
 
     def whole(self) -> "Table":
-        """Return the table.
+        """Return the table itself if it is complete.
 
         Raises:
-            RecordingError: If its last line is cut short.
+            RecordingError: If its last line is truncated.
         """
         if self.cut:
             raise RecordingError(self.cut)
@@ -60,7 +60,7 @@ class Table(NamedTuple):
 
 
 def number(cell: str) -> float | None:
-    """Return the number of a cell, NaN for an empty one; None where it holds something else."""
+    """Return the number in a cell, NaN for an empty cell, None for other content."""
     try:
         return float(cell or "nan")
     except ValueError:
@@ -68,11 +68,11 @@ def number(cell: str) -> float | None:
 
 
 def read_table(path: Path) -> Table:
-    """Read a table, without a last line that is cut short, as where a recorder was killed.
+    """Read a table; a truncated last line, as of a recorder that was killed, is left out.
 
-    Its separator is the first of comma, semicolon and tab that the first row has, else blanks. Its first row
-    is a header unless it holds only numbers; columns that it does not name have their number. Empty lines,
-    comments (#), and columns that are empty in every row are left out.
+    The separator is the first of comma, semicolon and tab that the first row contains, else blanks. The first
+    row is a header unless it contains only numbers; a column without a name is called by its number. Empty
+    lines, comments (#), and columns that are empty in every row are left out.
 
     Raises:
         RecordingError: If it cannot be read, has no rows, or rows of different lengths.

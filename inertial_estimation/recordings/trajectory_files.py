@@ -1,4 +1,4 @@
-"""Joint trajectories as files: CSV, and a rosbag2 with one JointTrajectory message; no ROS needed."""
+"""Joint trajectories as files: CSV, and a rosbag2 with one JointTrajectory message; without ROS."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ def write_trajectory_csv(path: str | Path, trajectory: JointTrajectory) -> None:
 
     Args:
         path: File to write.
-        trajectory: Numbers are written so that they read back exactly.
+        trajectory: The trajectory; its numbers are written with all digits.
     """
     header = [TIME, *(f"{name}.{field}" for name in trajectory.joint_names for field in FIELDS)]
     values = np.stack([trajectory.q, trajectory.v, trajectory.a], axis=2).reshape(len(trajectory.times_s), -1)
@@ -32,10 +32,10 @@ def write_trajectory_csv(path: str | Path, trajectory: JointTrajectory) -> None:
 
 
 def read_trajectory_csv(path: str | Path) -> JointTrajectory:
-    """Read a trajectory as `write_trajectory_csv` writes it; the order of the columns does not matter.
+    """Read a trajectory in the format of `write_trajectory_csv`; the columns may be in any order.
 
     Raises:
-        RecordingError: If the file is missing, has no such columns, or holds what is no number.
+        RecordingError: If the file is missing, lacks columns, or has a cell that is no number.
     """
     columns = read_table(Path(path)).whole().columns
     if TIME not in columns:
@@ -55,9 +55,9 @@ def write_trajectory_bag(
     """Write a trajectory as one message in a rosbag2 folder (mcap); errors are those of `new_bag`.
 
     Args:
-        path: Folder to make.
+        path: Folder to create.
         trajectory: The trajectory.
-        stamp_ns: Stamp of the message; zero asks a controller to start at once.
+        stamp_ns: Stamp of the message [ns]; with zero a controller starts at once.
         overwrite: Whether a rosbag2 folder at that place is replaced.
     """
     with new_bag(path, {TRAJECTORY_TOPIC: TRAJECTORY_TYPE}, overwrite=overwrite) as writer:

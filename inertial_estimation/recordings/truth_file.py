@@ -19,21 +19,21 @@ INERTIAS = "inertias"
 
 @dataclass(frozen=True, eq=False)
 class InertiaStep:
-    """The true inertia of a body from a time on."""
+    """The true inertia of a body from some time on."""
 
-    time_s: float  # since the start of the recording [s]
-    inertia: LinkInertia  # of the body of a link, loads included
+    time_s: float  # time since the start of the recording [s]
+    inertia: LinkInertia  # inertia of the body of a link, loads included
 
 
 @dataclass(frozen=True, eq=False)
 class TrueInertias:
     """True inertias over a recording."""
 
-    # by link, in the order of their times; the first one is there from the start
+    # steps of each link in the order of their times; the first one applies from the start
     steps: Mapping[str, Sequence[InertiaStep]]
 
     def at_end(self, link: str) -> LinkInertia | None:
-        """Return the inertia of a link at the end of the recording, None where it is not known."""
+        """Return the inertia of a link at the end of the recording, None if it is unknown."""
         steps = self.steps.get(link, ())
         return steps[-1].inertia if steps else None
 
@@ -46,7 +46,7 @@ class TrueInertias:
 
 
 def inertias_as_json(steps: Iterable[InertiaStep]) -> list[dict[str, Any]]:
-    """Return steps for `truth.json`, where they are the list ``inertias``."""
+    """Return steps as the list ``inertias`` of `truth.json`."""
     return [
         {
             "time_s": step.time_s,
@@ -66,7 +66,7 @@ def read_truth(bag: Path) -> TrueInertias | None:
         bag: Folder of the bag, or a file in it.
 
     Returns:
-        The inertias; None if there is no such file, or it holds something else.
+        The inertias; None if there is no such file, or it has no inertias.
 
     Raises:
         RecordingError: If the file is damaged.

@@ -1,4 +1,4 @@
-"""Record of the newest figures and reports of live nodes, with their times of arrival."""
+"""Record of the newest telemetry and health reports of live nodes, with their arrival times."""
 
 from collections import deque
 from collections.abc import Iterable, Mapping
@@ -8,41 +8,41 @@ from typing import NamedTuple
 from inertial_estimation.recordings.tables import number
 from inertial_estimation.signals import Health, HealthLevel, LinkInertia
 
-# [s] between two reports of a node, by the steady clock: also one that waits for /clock reports
+# Period of a node's reports by the steady clock [s], so that a node that waits for /clock reports, too
 REPORT_PERIOD = 1.0
-SILENT_AFTER = 2.5 * REPORT_PERIOD  # [s] without a report; a rate is counted over as long
+SILENT_AFTER = 2.5 * REPORT_PERIOD  # time without a report after which a node is silent; window of rates [s]
 
 
 class InputState(NamedTuple):
-    """State of one input as reported by the nodes that read it; the worst where they differ."""
+    """State of one input as reported by the nodes that read it; the worst one if they differ."""
 
     topic: str  # relative name of the topic
     level: HealthLevel  # severity
     rate_hz: float | None  # rate of its stamps [Hz]; None while unknown
-    # time since the stamp of the newest reading [s]; None before the first. It grows on when the node stops
-    # reporting, and when readings stop together with the clock of a simulation.
+    # Time since the stamp of the newest reading [s]; None before the first one. It keeps growing if the node
+    # stops reporting, or if readings stop together with the clock of a simulation.
     age_s: float | None
-    message: str  # report of the node about it
+    message: str  # report of the node about the input
 
 
 @dataclass
 class NodeRecord:
-    """Record of one node; times are of one steady clock [s]."""
+    """Record of one node; all times are on one steady clock [s]."""
 
     figures: Mapping[str, float] = field(default_factory=dict)  # newest telemetry by name
-    heard_s: float | None = None  # when it came; None before the first
-    health: dict[str, Health] = field(default_factory=dict)  # newest report by part
-    reported_s: float | None = None  # when it came; None before the first
+    heard_s: float | None = None  # arrival time of the newest telemetry; None before the first message
+    health: dict[str, Health] = field(default_factory=dict)  # newest report of each component
+    reported_s: float | None = None  # arrival time of the newest report; None before the first one
     _counts: deque[tuple[float, int]] = field(default_factory=deque)
-    _newest: dict[str, tuple[str, float, float]] = field(default_factory=dict)  # count, heard when, age then
+    _newest: dict[str, tuple[str, float, float]] = field(default_factory=dict)  # count, arrival, age then
 
     def hear_figures(self, now_s: float, figures: Mapping[str, float], count: int = 1) -> None:
-        """Store the newest figures of a number of telemetry messages that have come now [s]."""
+        """Store the newest telemetry of `count` messages that have arrived by now [s]."""
         self.figures, self.heard_s = figures, now_s
         self._counts.append((now_s, count))
 
     def hear_report(self, now_s: float, parts: Iterable[Health]) -> None:
-        """Store the report of a node, which covers all its components."""
+        """Store a report of the node, which covers all its components."""
         self.health = {part.name: part for part in parts}
         self.reported_s = now_s
         for part in self.health.values():
@@ -52,7 +52,7 @@ class NodeRecord:
                 self._newest[part.name] = (received, now_s, age)
 
     def rate_hz(self, now_s: float) -> float:
-        """Return the rate of the telemetry over the last two seconds [Hz]."""
+        """Return the rate of the telemetry over the last 2.5 s [Hz]."""
         while self._counts and now_s - self._counts[0][0] > SILENT_AFTER:
             self._counts.popleft()
         if len(self._counts) < 2:
@@ -62,7 +62,7 @@ class NodeRecord:
         return arrived / max(self._counts[-1][0] - first_s, 1e-3)
 
     def age_s(self, now_s: float) -> float | None:
-        """Return the age of the newest estimate [s]: at its publication, and since; None before it."""
+        """Return the age of the newest estimate [s]: that on publication plus the time since; None before."""
         if self.heard_s is None:
             return None
         return self.figures.get("age [s]", 0.0) + now_s - self.heard_s
@@ -95,7 +95,7 @@ class NodeRecord:
 class WatchRecord:
     """Record of all nodes."""
 
-    # by full name without the leading slash, in the order they were found
+    # by full name without the leading slash, in the order in which they were found
     nodes: dict[str, NodeRecord] = field(default_factory=dict)
 
     def node(self, name: str) -> NodeRecord:
@@ -107,7 +107,7 @@ class WatchRecord:
         return [(name, node) for name, node in self.nodes.items() if figure in node.figures]
 
     def inputs(self, now_s: float) -> list[InputState]:
-        """Return one state per topic, that of the node with the worst level, then with the oldest input."""
+        """Return one state per topic, that of the worst level, of equal ones that of the oldest input."""
         found: dict[str, InputState] = {}
         for name, node in self.nodes.items():
             namespace = name.rpartition("/")[0]
@@ -131,4 +131,4 @@ class LiveRecord:
     inertias: dict[str, list[tuple[int, LinkInertia]]] = field(default_factory=dict)
     # position of each watched joint [rad], with its stamp [ns]
     joints: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
-    reports: dict[str, Health] = field(default_factory=dict)  # newest of each part, by "node: part"
+    reports: dict[str, Health] = field(default_factory=dict)  # newest of each component, by "node: part"
