@@ -144,7 +144,7 @@ def swaying(t):
     return exp_so3(np.array([0.3 * np.sin(2.0 * t), 0.2 * np.cos(3.0 * t), 0.5 * t]))
 
 
-def simulate(state, gains, h=0.002, duration=20.0):
+def simulate(state, gains, h=0.002, duration=8.0):
     """Run the observer on exact readings of a swaying body; return its errors over time."""
     position = lambda t: np.array([0.05 * np.sin(3.0 * t), 0.1 * np.sin(2.0 * t), 0.02 * np.cos(4.0 * t)])  # noqa: E731
     errors, e = [], 1e-5
