@@ -80,7 +80,7 @@ DEGREES = 180.0 / np.pi
 UNITS = {  # robot; of specific force and angular rate; of positions, velocities and efforts
     "name g in imu.units, name deg/s in imu.units": ("standing", (1 / 9.80665, DEGREES), (1, 1, 1)),
     "name deg in joint_states.units": ("panda", (1, 1), (DEGREES, 1, 1)),
-    "name deg and deg/s in joint_states.units": ("standing", (1, 1), (DEGREES, DEGREES, 1)),
+    "name deg and deg/s in joint_states.units": ("panda", (1, 1), (DEGREES, DEGREES, 1)),
     "name deg/s in joint_states.units": ("standing", (1, 1), (1, DEGREES, 1)),
     "set drive_gains": ("panda", (1, 1), (1, 1, 1000)),
 }
