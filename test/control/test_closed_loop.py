@@ -195,6 +195,8 @@ def test_a_two_footed_robot_held_in_a_step_closes_it_stands_and_goes_on_along_a_
     for k in range(1950):
         t = k * TICK_NS * 1e-9
         talos.push_hold(1.2 <= t < 3.5)
+        if k == 399:
+            talos.push_walk_command(WalkCommand(1, 0.0))  # after the step under way, as before
         push_state(talos, k * TICK_NS, home(talos))
         talos.tick(k * TICK_NS)
         phases.append((t, talos.controller.gait.phase.value, talos.controller.gait.steps_made))

@@ -113,15 +113,21 @@ def test_a_wrench_in_another_frame_of_its_body_is_moved_to_that_of_the_parameter
 
 
 @pytest.mark.parametrize(
-    ("frame_id", "turned"), [("", 0), ("imu_link", 0), ("turned", 1), ("L_foot", 0), ("x", 0)]
+    ("frame_id", "angle"),
+    [("", 0), ("imu_link", 0), ("turned", 90), ("tilted", 11.459), ("L_foot", 0), ("x", 0)],
 )
-def test_readings_of_the_imu_in_another_frame_are_turned(frame_id, turned):
+def test_readings_of_the_imu_in_another_frame_are_turned(frame_id, angle):
     robot = inputs()
     robot.push(IMU, imu(START, [1.0, 0.0, 9.0], [0.0, 2.0, 0.0]), START, frame_id)
-    R, row = TURN if turned else np.eye(3), newest(robot, IMU)
-    np.testing.assert_allclose(row[FORCE], R @ [1.0, 0.0, 9.0], atol=1e-12)
-    np.testing.assert_allclose(row[RATE], R @ [0.0, 2.0, 0.0], atol=1e-12)
-    said = {"turned": "turned by 90.0 deg", "L_foot": "is on another body", "x": "is no frame of the robot"}
+    R, row = pin.exp3(np.radians([0.0, 0.0, angle])), newest(robot, IMU)
+    np.testing.assert_allclose(row[FORCE], R @ [1.0, 0.0, 9.0], atol=1e-5)
+    np.testing.assert_allclose(row[RATE], R @ [0.0, 2.0, 0.0], atol=1e-5)
+    said = {
+        "turned": "turned by 90.0 deg",
+        "tilted": "turned by 11.5 deg",
+        "L_foot": "is on another body",
+        "x": "is no frame of the robot",
+    }
     assert said.get(frame_id, "arriving") in message(robot, IMU)
 
 

@@ -31,9 +31,10 @@ def _leg(side, y):
 
 
 PARTS = [
-    *(link_xml(name, mass) for name, mass in (("base", 10), ("imu_link", 0), ("turned", 0))),
+    *(link_xml(name, mass) for name, mass in (("base", 10), ("imu_link", 0), ("turned", 0), ("tilted", 0))),
     joint_xml("mount", "base", "imu_link", kind="fixed"),
     joint_xml("other", "base", "turned", rpy=TURNED, kind="fixed"),
+    joint_xml("slight", "base", "tilted", rpy="0 0 0.2", kind="fixed"),
     *_leg("L", 0.1),
     *_leg("R", -0.1),
 ]
