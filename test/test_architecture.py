@@ -91,6 +91,10 @@ FACTORISATIONS = {
 NO_CLOCK = {"errors", "parameters", "signals", "experiments", "closed_loop", "setup_assistant"} | ESTIMATION
 MOST_ATTRIBUTES, MOST_METHODS = 14, 18
 MOST_BODY_LINES = 50
+CHANGING = {  # dataclasses that their owner changes; all others are values
+    *("BankBlock", "ControllerStepCounts", "Diagnosis", "Event", "IdentifiedTrunk", "InputCounter", "Lack"),
+    *("LiveRecord", "Loads", "NodeRecord", "OddStamps", "Progress", "ReplayRun", "WatchRecord"),
+}
 FORBIDDEN_NAMES = {"utils", "helpers", "common", "misc", "core"}
 
 
@@ -266,6 +270,22 @@ def test_a_class_keeps_few_attributes_and_methods() -> None:
     assert not breaches(large_classes), "split these classes"
 
 
+def loose_values(path: Path) -> Iterable[str]:
+    """Dataclasses that may change, and those that compare arrays, whose equality is no truth value."""
+    for node in walked(path):
+        if isinstance(node, ast.ClassDef) and is_dataclass(node):
+            calls = [item for item in node.decorator_list if isinstance(item, ast.Call)]
+            given = {keyword.arg: ast.unparse(keyword.value) for call in calls for keyword in call.keywords}
+            fields = [ast.unparse(item.annotation) for item in node.body if isinstance(item, ast.AnnAssign)]
+            compared = any("Array" in field for field in fields) and given.get("eq") != "False"
+            if compared or (given.get("frozen") != "True") != (node.name in CHANGING):
+                yield node.name
+
+
+def test_values_are_frozen_and_compare_no_arrays() -> None:
+    assert not breaches(loose_values)
+
+
 def test_rules_find_a_breach(tmp_path: Path) -> None:
     module = tmp_path / "m.py"
     module.write_text("import rclpy\ndef f():\n    from inertial_estimation.ros import qos\n")
@@ -277,6 +297,11 @@ def test_rules_find_a_breach(tmp_path: Path) -> None:
     attributes = "; ".join(f"self.a{k} = {k}" for k in range(MOST_ATTRIBUTES + 1))
     module.write_text(f"class Large:\n    def __init__(self):\n        {attributes}\n")
     assert large_classes(module) == {"Large"}
+    module = tmp_path / "v.py"
+    module.write_text(
+        "@dataclass(frozen=True)\nclass A:\n    x: Array\n@dataclass(eq=False)\nclass B:\n    y: int\n"
+    )
+    assert list(loose_values(module)) == ["A", "B"]
     module = tmp_path / "r.py"
     module.write_text("import time\nimport numpy as np\nx = np.random.rand()\n")
     assert surroundings_of(module) == ["time", "np.random"]
