@@ -57,6 +57,21 @@ def test_a_stream_on_a_clock_of_its_own_is_named_and_goes_on(imu_shift, joint_sh
     np.testing.assert_allclose(rows, truth, atol=0.01)  # the shift is known to the latency of a message
 
 
+@pytest.mark.parametrize("drift", [-5e-4, 5e-4])
+def test_a_clock_of_its_own_that_drifts_is_followed_without_losing_a_reading(drift):
+    robot, samples = inputs(), []
+    for k in range(2400):
+        stamp, (position, velocity) = START + 5 * MS * k, swing(0.005 * k)
+        robot.push(IMU, imu(stamp, rate=[0.0, 0.0, 0.001 * (k % 7)]), stamp)
+        own = stamp + 200 * MS + round(drift * 5 * MS * k)
+        robot.push(JOINTS, joints(own, [position] * 4, [velocity] * 4), stamp)
+        samples += robot.ready()
+    late = samples[600:]
+    assert not any(sample.missing for sample in late)
+    truth = [swing(1e-9 * (sample.time_ns - START))[0] for sample in late]
+    np.testing.assert_allclose([sample.rows[JOINTS][0] for sample in late], truth, atol=2e-3)
+
+
 @pytest.mark.parametrize("shift", [-START + HOUR, -3000 * MS, HOUR])
 @pytest.mark.parametrize("arrival", [(), (JOINTS,)])
 def test_the_clock_nearest_to_the_arrivals_is_right_also_where_most_have_another_one(arrival, shift):
