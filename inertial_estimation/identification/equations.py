@@ -14,8 +14,8 @@ from inertial_estimation.signals import NANOSECONDS, Array
 from inertial_estimation.spatial import linear_algebra
 
 ROUND_OFF = 1e-11  # share of the largest singular value below which the others are round-off
-BLOCK_S = 0.5  # shortest block [s]; the smoothing's two windows of 0.12 s correlate no further
-FEWEST_BLOCKS = 8  # with which a scatter means anything
+BLOCK_S = 0.5  # shortest block [s]; smoothing twice with windows of 0.12 s correlates rows less far
+FEWEST_BLOCKS = 8  # least number of blocks from which a scatter is computed
 MEMORY = 64_000_000  # largest size of all blocks [bytes]
 CORRELATED = 0.1  # correlation of neighbouring scores above which blocks are joined in pairs
 EXACT = 1e-12  # squared residual over squared deviation from nominal below which it is round-off
@@ -29,12 +29,12 @@ class ReducedEquation:
     """
 
     R: Array  # upper triangular, shape (n, n)
-    z: Array  # shape (n,)
-    rest: float
-    rows: int  # before the reduction
+    z: Array  # right-hand side, shape (n,)
+    rest: float  # squared residual that no deviation explains
+    rows: int  # number of rows before the reduction
 
     def truncated(self, condition_limit: float) -> "ReducedEquation":
-        """Return the equation without singular values of R up to 1 / c_max of the largest (Y 22, 23)."""
+        """Return the equation without singular values of R below 1 / c_max of the largest (Y 22, 23)."""
         U, s, Vt = linear_algebra.svd(self.R)
         R = (U * np.where(s > s[0] / condition_limit, s, 0.0)) @ Vt
         return ReducedEquation(R, self.z, self.rest, self.rows)
@@ -46,12 +46,12 @@ class EquationStack:
     Attributes:
         row_names: Name of each row.
         unknowns: Number of unknowns.
-        times: Number of rows of each name.
+        times: Number of times, which is the number of rows of each name.
         scatter: Scatter of the rows over blocks of time.
     """
 
     def __init__(self, row_names: tuple[str, ...], unknowns: int, *, pooled: bool = False) -> None:
-        """Begin without rows; `pooled` if all row names have one weight."""
+        """Begin without rows; `pooled` says that all row names have one common weight."""
         self.row_names, self.unknowns, self.times = row_names, unknowns, 0
         m, width = len(row_names), unknowns + 2  # [A, value, measured]
         self.scatter = BlockScatter(m, unknowns, pooled=pooled)
@@ -102,7 +102,7 @@ def _folded(rows: Array) -> Array:
 
 
 class BlockScatter:
-    """Scatter of the fit over blocks of time: how much less the rows tell than their noise alone would say.
+    """Scatter of the fit over blocks of time, by which correlated residuals enlarge the variances.
 
     Where the model is incomplete (friction, flexible joints), residuals are correlated far beyond the
     smoothing, and standard deviations from their size alone are too small. With the weighted rows
@@ -111,16 +111,16 @@ class BlockScatter:
 
         E sum_b g_b' P g_b = sum_b tr(P S_b - P S_b P S_b),    S_b = A_b' A_b,    P = (sum_b S_b + T'T)^-1,
 
-    T the prior; the second term is what the fit takes out of each block. The ratio of what is found to that
-    is the factor by which variances grow: a cluster-robust covariance (Liang and Zeger 1986) whose clusters
-    are blocks of time, reduced to its mean over all directions, since few blocks do not determine a matrix.
+    T the prior; the second term is the part of each block's noise that the fit absorbs. The ratio of the
+    measured sum to this expectation is the factor of the variances: a cluster-robust covariance (Liang and
+    Zeger 1986) with blocks of time as clusters, averaged over all directions: few blocks determine no matrix.
 
     A'A and A'b of every row name are collected over blocks of equal length. When the memory is full, the
     blocks become twice as long. A row with too many unknowns for the fewest blocks is not collected.
     """
 
     def __init__(self, rows: int, unknowns: int, *, pooled: bool) -> None:
-        """Begin without data; row names that are pooled have one weight and are collected as one."""
+        """Begin without data; `pooled` row names have one common weight and are collected together."""
         self._pooled = pooled
         self._most = MEMORY // (8 * (1 if pooled else rows) * (unknowns + 1) ** 2)
         self._blocks: dict[int, Array] = {}  # by the number of the block since the stamp 0
@@ -146,10 +146,10 @@ class BlockScatter:
         """Return the factor by which variances exceed those of white noise, 1 or more.
 
         Blocks are joined in pairs while the scores of neighbours are correlated. With too few blocks, or a
-        residual that is nothing but round-off, it is 1.
+        residual that is only round-off, it is 1.
 
         Args:
-            sigma: Standard deviation of each row name as it counts in the fit [Nm, N], shape (m,).
+            sigma: Standard deviation of each row name by which the fit weights it [Nm, N], shape (m,).
             equation: The same rows with these weights.
             T: Triangular factor of the prior, shape (n, n).
         """
@@ -180,7 +180,7 @@ def _neighbours(scores: Array) -> float:
 
 
 def _in_pairs(blocks: Array) -> Array:
-    """Return the sums of neighbours; an odd last one joins the pair before it."""
+    """Return the sums of pairs of neighbours; of an odd number, the last one is added to the last pair."""
     pairs: Array = blocks[: len(blocks) // 2 * 2].reshape(-1, 2, *blocks.shape[1:]).sum(axis=1)
     if len(blocks) % 2:
         pairs[-1] += blocks[-1]

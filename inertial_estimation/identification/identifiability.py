@@ -1,11 +1,10 @@
-"""What rows determine: identifiability of each unknown, and base parameters (Gautier 1991).
+"""Identifiability of each unknown from the rows, and base parameters (Gautier 1991).
 
 Identifiability follows from the triangular factor of the weighted rows. Its columns are divided by their
 norms first, so that units do not matter: with R D = U S V' the directions of V whose singular value is at
 least `RANK_TOLERANCE` of the largest are identifiable. Dependencies between the columns of rigid-body
 dynamics hold for any posture, velocity and acceleration, smoothed or not, so noise does not fill the null
-space. It contains only the rounding of the description (joint axes turned by 1.5708 instead of pi/2 are off
-by 4e-6).
+space. Only rounding in the description does (joint axes rotated by 1.5708 instead of pi/2 are wrong by 4e-6).
 """
 
 from collections.abc import Sequence
@@ -21,16 +20,16 @@ from inertial_estimation.models.measurement_rows import Indices
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-RANK_TOLERANCE = 1e-5  # of the largest singular value of the scaled factor
-PART_TOLERANCE = 1e-3  # share of a parameter's direction in the other space that is neglected
-UNSEEN_EFFECT = 3e-7  # relative effect of a typical deviation below which a column is zero
+RANK_TOLERANCE = 1e-5  # least singular value of an identifiable direction, share of the largest one
+PART_TOLERANCE = 1e-3  # largest share of a parameter's direction in the other space that is neglected
+UNSEEN_EFFECT = 3e-7  # relative effect of a typical deviation below which a column counts as zero
 
 
 class Identifiability(Enum):
     """Identifiability of one parameter from the data.
 
     IDENTIFIABLE: by itself. COMBINATION: only in combination with others. NOT: not at all; the parameter
-    stays nominal, or changes together with others where a method has a prior.
+    stays nominal, or changes with others by the prior of a method.
     """
 
     IDENTIFIABLE = "identifiable"
@@ -42,7 +41,7 @@ class Identifiability(Enum):
 class IdentifiableSpace:
     """The identifiable directions of the unknowns and their complement."""
 
-    scale: Array  # diagonal of D, one over the norm of each column of R, zero for one without, shape (n,)
+    scale: Array  # diagonal of D, one over the norm of each column of R, zero for a zero column, shape (n,)
     singular_values: Array  # of R D, largest first, shape (n,)
     V: Array  # right singular vectors, shape (n, n); the first `rank` span the identifiable space
     rank: int
@@ -51,7 +50,7 @@ class IdentifiableSpace:
     def of(cls, equation: ReducedEquation, typical: Array) -> "IdentifiableSpace":
         """Compute the identifiable space of the weighted equations.
 
-        By the typical deviation of each unknown, shape (n,), columns that are zero up to round-off are found.
+        A column is zero if the typical deviation of its unknown, shape (n,), has the effect of round-off.
         """
         norms = np.linalg.norm(equation.R, axis=0)
         effect = norms * typical
@@ -106,9 +105,9 @@ SMALLEST_COUPLING = 1e-6  # smallest share of one column in another that is repo
 class BaseParameters:
     """Independent columns, of which all others are linear combinations: A = A[:, columns] @ coupling."""
 
-    columns: Indices  # each of the unknown a base parameter is named after, shape (r,)
+    columns: Indices  # index of the unknown after which each base parameter is named, shape (r,)
     coupling: Array  # share of each unknown in each base parameter, shape (r, n): base = coupling @ x
-    acting: Indices  # the unknowns that act on any row; columns of the others are round-off
+    acting: Indices  # indices of the unknowns that act on any row; columns of the others are round-off
 
     @property
     def rank(self) -> int:
@@ -129,8 +128,8 @@ def base_parameters(A: Array, preferred: Sequence[int] | None = None) -> BasePar
 
     Args:
         A: Rows at many states, many more than columns, shape (N, n).
-        preferred: All unknowns in the order in which they are examined; None takes the order of the columns.
-            Pivoting by the remaining norm would make the choice depend on round-off, since many are equal.
+        preferred: All unknowns in the order in which they are examined; None: the order of the columns.
+            Pivoting by remaining norms, many of which are equal, would make the choice depend on round-off.
 
     Raises:
         ConfigurationError: If no column acts on any row.

@@ -30,7 +30,7 @@ class SmoothingConfig:
     )
     row_rate: float = parameter(
         100.0,
-        "Rate of the rows that are kept for the fit, after they were smoothed as the signals were.",
+        "Rate of the rows in the fit, to which it is reduced after they are smoothed like the signals.",
         unit="Hz",
         lower=0.01,
         upper=1e4,

@@ -19,7 +19,7 @@ from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 
 def rounded(value: float, sigma: float) -> float:
-    """Return a value rounded to the second digit of its standard deviation, to three digits without one."""
+    """Return a value rounded to the second digit of its standard deviation, or else to three digits."""
     size = sigma if 0.0 < sigma < math.inf else 0.1 * abs(value)
     if not size or not math.isfinite(value):
         return value
@@ -30,14 +30,14 @@ def rounded(value: float, sigma: float) -> float:
 class ParameterResult:
     """One standard parameter before and after the identification.
 
-    Its standard deviation follows from the residuals of the rows; it is infinite where the data do not
+    Its standard deviation follows from the residuals of the rows. It is infinite if the data do not
     determine the parameter, whose value then comes from the nominal value, a bound or a prior.
     """
 
     name: str  # ``link/m``, ``link/mcx`` ... (about the link frame), ``joint/viscous`` ...
     unit: str
-    nominal: float  # of the URDF or of the known friction
-    value: float  # identified
+    nominal: float  # value of the URDF or of the known friction
+    value: float  # identified value
     sigma: float
     identifiability: Identifiability
 
@@ -48,22 +48,22 @@ class BodyResult:
 
     link: str
     nominal: InertialParameters
-    inertia: InertialParameters  # identified
-    violations: tuple[str, ...]  # of conditions of physical consistency; empty for a consistent body
+    inertia: InertialParameters  # identified parameters
+    violations: tuple[str, ...]  # violated conditions of physical consistency; empty if consistent
 
 
 @dataclass(frozen=True, eq=False)
 class PayloadResult:
     """A load on a link, without that link; all values are in the frame of the link.
 
-    Its standard deviations are infinite where its parameters are determined neither by the data nor by a
-    prior. They contain the noise of the rows, its correlation over time, a common error of the drives' gains
-    of `SCALE`, which makes a load larger by as much, and, with a prior, the uncertainty of the robot's own
-    parameters, but no error that repeats with the motion.
+    Its standard deviations are infinite if neither data nor a prior determine its parameters. They contain
+    the noise of the rows, its correlation over time, a common relative error `SCALE` of the drives' gains,
+    which scales a load as well, and, with a prior, the uncertainty of the robot's own parameters, but no
+    error that repeats with the motion.
     """
 
-    link: str  # that it is fixed to
-    name: str  # of its link in the written URDF
+    link: str  # link to which it is fixed
+    name: str  # name of its link in the written URDF
     inertia: InertialParameters
     mass_sigma: float  # [kg]
     com_sigma: Array  # of each component of the centre of mass [m], shape (3,)
@@ -72,7 +72,7 @@ class PayloadResult:
 
     @property
     def mass_known(self) -> bool:
-        """Whether the mass is more than two standard deviations away from zero; else nothing has a place."""
+        """Whether the mass exceeds two standard deviations; otherwise a centre of mass means nothing."""
         return 2.0 * self.mass_sigma < self.inertia.mass
 
 
@@ -81,15 +81,15 @@ class RowError:
     """Root mean square of one row, a joint torque or a base row, over one set of data [Nm or N]."""
 
     row: str
-    rms: float  # of measured minus predicted
-    rms_nominal: float  # of measured minus predicted with the nominal parameters
-    rms_measured: float  # of the measured value, for comparison
+    rms: float  # rms of measured minus predicted
+    rms_nominal: float  # rms of measured minus predicted with the nominal parameters
+    rms_measured: float  # rms of the measured value, for comparison
 
 
 def relative_error(rows: Sequence[RowError], which: str = "rms") -> float:
     """Return ||measured - predicted|| / ||measured|| over the joint torque rows, or all rows if none are.
 
-    The prediction is that of the parameters found, or ("rms_nominal") the nominal one; NaN without rows.
+    The prediction is that of the identified parameters, or ("rms_nominal") the nominal one; NaN without rows.
     """
     chosen = [row for row in rows if row.row not in BASE_ROWS] or list(rows)
     measured = math.hypot(*(row.rms_measured for row in chosen))
@@ -105,21 +105,21 @@ class MethodResult:
     """
 
     method: str
-    parameters: tuple[ParameterResult, ...]  # by symmetry the mirrored ones as well
+    parameters: tuple[ParameterResult, ...]  # with symmetry, also those of the mirrored links
     bodies: tuple[BodyResult, ...]
-    friction: Mapping[str, float]  # by ``joint/term``
-    direct: tuple[RowError, ...]  # on the data it was fitted to
-    validation: tuple[RowError, ...]  # on other data; empty without any
-    cost: float  # on the fitted data
+    friction: Mapping[str, float]  # values by ``joint/term``
+    direct: tuple[RowError, ...]  # errors on the fitted data
+    validation: tuple[RowError, ...]  # errors on validation data; empty without any
+    cost: float  # cost on the fitted data
     cost_nominal: float
-    cost_validation: float  # with the weights of the fit
+    cost_validation: float  # cost on the validation data, with the weights of the fit
     cost_validation_nominal: float
     relative_error: float
     relative_error_validation: float
     notes: tuple[str, ...]  # on the solution: iterations, active bounds, reason for stopping
-    x: Array  # the unknowns, for `ParameterSet`
-    unfinished: str = ""  # why the solution is not the exact optimum; empty if it is
-    payload: PayloadResult | None = None  # the bodies are then those of the robot without it
+    x: Array  # the unknowns of `ParameterSet`, shape (n,)
+    unfinished: str = ""  # reason why the solution is not the exact optimum; empty if it is
+    payload: PayloadResult | None = None  # the load; `bodies` are then those of the robot without it
     posterior: InertiaPosterior | None = None  # of bodies and load; None without a prior, or inconsistent
 
     @property
@@ -146,20 +146,20 @@ class MethodResult:
 class DataSummary:
     """Summary of the data of an identification."""
 
-    samples: int  # of the uniform grid that were used
-    duration_s: float  # their time span
-    rows: int
-    dropped: Mapping[str, int] = field(default_factory=dict)  # readings left out, by reason
+    samples: int  # number of samples of the uniform grid that are used
+    duration_s: float  # their time span [s]
+    rows: int  # number of rows
+    dropped: Mapping[str, int] = field(default_factory=dict)  # number of readings left out, by reason
 
 
 @dataclass(frozen=True, eq=False)
 class IdentificationReport:
     """Results of all methods of an identification, with the rank analysis and the data they share."""
 
-    rank: int  # of the weighted, scaled regressor
-    unknowns: int
-    condition: float  # of its identifiable part
-    singular_values: Array  # of it, largest first, shape (unknowns,)
+    rank: int  # rank of the weighted, scaled regressor
+    unknowns: int  # number of unknowns
+    condition: float  # condition number of the identifiable part of the regressor
+    singular_values: Array  # singular values of the regressor, largest first, shape (unknowns,)
     row_names: tuple[str, ...]
     row_sigma: Array  # noise level of each row, from which its weight is computed, shape (m,)
     training: DataSummary
@@ -169,11 +169,11 @@ class IdentificationReport:
     warnings: tuple[str, ...]  # suspicious properties of the data, one sentence each
     cost_least_squares: float = math.nan  # smallest cost of any parameters on the fitted data
     unloaded: bool = False  # whether recordings without the load are among the fitted data
-    inflation: float = 1.0  # of variances over those of noise that only the smoothing correlates
-    held: tuple[str, ...] = ()  # links that move and keep the description's values
+    inflation: float = 1.0  # factor of variances over those of noise that only the smoothing correlates
+    held: tuple[str, ...] = ()  # links that move and are held at the description's values
 
     def values(self) -> dict[str, Any]:
-        """Return all for a JSON file, methods and noise levels by name."""
+        """Return all values for a JSON file, methods and noise levels by name."""
         return {
             **vars(self),
             "row_sigma": dict(zip(self.row_names, self.row_sigma.tolist(), strict=True)),
@@ -181,7 +181,7 @@ class IdentificationReport:
         }
 
 
-STEP_SHARE = 1e-6  # of the prior deviations, for the derivatives of mass, centre of mass and moments
+STEP_SHARE = 1e-6  # step of the derivatives of mass, centre of mass and moments, share of prior deviations
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +196,7 @@ class MethodEvaluation:
     validation: EquationStack | None  # None without such data
 
     def result(self, name: str, solution: MethodSolution) -> MethodResult:
-        """Return the result of the method of a name."""
+        """Return the result of a method, given its name and its solution."""
         given, x, nominal = self.parameters, solution.x, np.zeros(len(solution.x))
         phi, payload = given.standard(x), self._payload(solution)
         bodies = tuple(

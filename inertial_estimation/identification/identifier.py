@@ -50,8 +50,8 @@ class DataSet:
     Attributes:
         stack: The rows.
         unloaded: Whether data of the robot without the load are among them.
-        samples: Finite samples.
-        duration_s: Their time span, gaps left out [s].
+        samples: Number of finite samples.
+        duration_s: Their time span without gaps [s].
         shortest_s: Length of the shortest segment that gives a row [s], 0 before the first one.
     """
 
@@ -64,7 +64,7 @@ class DataSet:
         self._q_range = np.full(n, np.inf), np.full(n, -np.inf)
 
     def push(self, block: SignalBlock, *, unloaded: bool = False) -> None:
-        """Take a segment of the robot with or without its load; samples that are not finite are left out.
+        """Add a segment of the robot with or without its load; samples that are not finite are left out.
 
         Raises:
             ~inertial_estimation.errors.MeasurementError: If a signal is missing or of another shape.
@@ -82,7 +82,7 @@ class DataSet:
             self._dropped["not a number"] += block.size - kept
 
     def findings(self, config: RobotConfig) -> list[Finding]:
-        """Return what is wrong with the first signals, of a robot with these parameters."""
+        """Return the findings of `diagnose` about the first signals, for a robot with these parameters."""
         streams = self._streams.streams()
         return [] if streams is None else diagnose(streams, self._streams.setup, config).findings
 
@@ -110,7 +110,7 @@ class DataSet:
         self._q_range = np.minimum(low, part.q.min(axis=0)), np.maximum(high, part.q.max(axis=0))
 
     def _collect(self, part: SignalBlock) -> None:
-        """Keep a segment as rows of its inputs, which are diagnosed; NaN where something is not measured."""
+        """Keep a segment as rows of the inputs for `findings`; NaN where a signal is not measured."""
         stamps_ns, q, contacts = part.stamps_ns, part.q, self._streams.setup.contact_names
         v, tau = (np.full_like(q, np.nan) if x is None else x for x in (part.v, part.tau))
         self._streams.push(JOINTS, stamps_ns, np.hstack((q, v, tau)))
@@ -121,9 +121,9 @@ class DataSet:
                 self._streams.push(f"{contact}/wrench", stamps_ns, part.wrenches[:, k])
 
 
-IMPROBABLE = 4.0  # prior standard deviations of the logarithm of a mass, which no description is off by
+IMPROBABLE = 4.0  # prior standard deviations of the logarithm of a mass beyond every credible error
 WEIGHT_ITERATIONS = 4
-SMALLEST_SHARE = 1e-8  # of measured and nominal rms: a floor of the noise for data without any
+SMALLEST_SHARE = 1e-8  # least noise, share of measured and nominal rms, for data without noise
 
 
 class Identifier:
@@ -134,11 +134,11 @@ class Identifier:
     Attributes:
         robot: The robot.
         parameters: The unknowns and their relation to the standard parameters.
-        row_model: How signals become rows, and which signals are needed.
+        row_model: Conversion of signals to rows, and the signals that it needs.
     """
 
     def __init__(self, config: IdentificationConfig, urdf: str) -> None:
-        """Resolve every name against the robot that a URDF describes.
+        """Resolve every name of the configuration against the robot that a URDF describes.
 
         Raises:
             ConfigurationError: If the configuration does not fit the robot.
@@ -158,7 +158,7 @@ class Identifier:
         Args:
             block: The signals.
             unloaded: Whether the robot does not carry the load that is identified.
-            validation: Whether the data are not fitted, but judge the fit.
+            validation: Whether the data are used for validation instead of the fit.
 
         Raises:
             ConfigurationError: If data without a load are given, but no load is identified.
@@ -258,7 +258,7 @@ class Identifier:
         return self.model(result).estimated_urdf()
 
     def model(self, result: MethodResult) -> EstimatedModel:
-        """Return a method's result with what is known of its bodies, to be written and drawn from."""
+        """Return a method's result as a model with the posterior of its bodies, for files and sampling."""
         load, robot = result.payload, self._config.robot
         inertias = [body.inertia for body in result.bodies] + ([load.inertia] if load else [])
         return EstimatedModel(
@@ -273,7 +273,7 @@ class Identifier:
         )
 
     def contradiction(self, result: MethodResult) -> str:
-        """Return why possible bodies are not credible: masses far beyond their prior; else nothing."""
+        """Return why consistent bodies are not credible: masses far beyond their prior; empty if they are."""
         deviation, masses = self._config.mass_deviation, {}
         allowed = IMPROBABLE * max(deviation, IdentificationConfig().mass_deviation)
         for body in result.bodies:
@@ -291,7 +291,7 @@ class Identifier:
         )
 
     def _check_data(self) -> None:
-        """Check that there is something to fit."""
+        """Check that there are rows to fit, and that the robot moves."""
         data = self._training
         if not data.stack.times:
             raise MeasurementError(
@@ -309,11 +309,11 @@ class Identifier:
         nominal = stack.residual_squares(np.zeros(stack.unknowns))
         floor = SMALLEST_SHARE * (np.sqrt((stack.measured_squares() + nominal) / stack.times).max() or 1.0)
         sigma = np.ones(len(stack.row_names))
-        for _ in range(WEIGHT_ITERATIONS):  # residuals of a well weighted fit are the noise
+        for _ in range(WEIGHT_ITERATIONS):  # residuals of a fit with the right weights are the noise
             equation = stack.reduced(sigma)
             space = IdentifiableSpace.of(equation, self._typical)
             squares = stack.residual_squares(space.minimum(equation)) / stack.times
-            left = 1.0 - min(space.rank * stack.correlation / stack.rows, 0.9)  # share the fit does not take
+            left = 1.0 - min(space.rank * stack.correlation / stack.rows, 0.9)  # degrees of freedom left
             if self.row_model.pooled:
                 squares[:] = squares.mean()
             sigma = np.maximum(np.sqrt(squares / left), floor)

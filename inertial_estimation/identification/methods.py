@@ -23,7 +23,7 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import pseudo_inertia
 
-THINNEST_SHARE = 0.1  # of a body's size: a thinner one is a placeholder and expected to be this thick
+THINNEST_SHARE = 0.1  # least thickness of a body over its size; a thinner body is a placeholder
 
 
 def body_weight(mass_deviation: float) -> float:
@@ -34,7 +34,7 @@ def body_weight(mass_deviation: float) -> float:
 def body_slopes(parameters: ParameterSet) -> tuple[Array, Array]:
     """Return S at nominal and its derivative by the unknowns, of every body, and of a load in its own units.
 
-    S is the identity but for placeholders, bodies much thinner than they are large: there C C' is thicker.
+    S is the identity except for placeholders, bodies much thinner than they are large, whose C C' is thicker.
 
     Returns:
         S(0) of shape (b, 4, 4) and dS/dx of shape (b, n, 4, 4); a load, the last one, has S(0) = 0.
@@ -59,7 +59,7 @@ def body_slopes(parameters: ParameterSet) -> tuple[Array, Array]:
 
 
 def linear_rows(parameters: ParameterSet) -> Array:
-    """Return the rows of unit variance of what has a normal prior: friction and a load, shape (k, n)."""
+    """Return prior rows, of unit variance, of friction and a load, whose priors are normal, shape (k, n)."""
     first = 10 * len(parameters.bodies)
     rows: Array = parameters.E[first:].copy()
     count = len(parameters.friction_rows)
@@ -72,7 +72,7 @@ def linear_rows(parameters: ParameterSet) -> Array:
 def prior_factor(parameters: ParameterSet, mass_deviation: float) -> Array:
     """Return upper triangular T such that T x has unit covariance; ||T x||^2 is twice the cost of the prior.
 
-    The standard deviation of the masses is relative; T is regular, shape (n, n).
+    `mass_deviation` is the relative standard deviation of the masses; T is regular, shape (n, n).
     """
     slopes = body_slopes(parameters)[1][: len(parameters.bodies)]
     bodies = np.sqrt(body_weight(mass_deviation)) * slopes.transpose(0, 2, 3, 1).reshape(-1, slopes.shape[1])
@@ -87,14 +87,14 @@ def typical_deviations(parameters: ParameterSet, mass_deviation: float) -> Array
 
 POSITIVE_TERMS = ("coulomb", "viscous", "armature")
 SMALLEST_MASS = 0.01  # lower bound of masses of "bounded-gradient" [kg]
-MOST_ITERATIONS = 20_000  # of the bounded gradient
-SMALLEST_GAIN = 1e-12  # relative decrease of the cost in one iteration below which the gradient stops
-MOST_NEWTON_STEPS = 300
-NEWTON_DECREMENT = 1e-5  # squared, in units of the cost: 0.005 sigma from the minimum
-BARRIERS = np.logspace(0, -8, 5)  # weight of -log of friction and of -log det of a load
-UNFINISHED_DECREMENT = 0.01  # squared: a tenth of a sigma from the minimum, above which it is said
-SMALL_START = 0.1  # friction and load to start from, in units of their prior
-SMALLEST_EIGENVALUE = 1e-10  # of S, below which its factors lose all digits
+MOST_ITERATIONS = 20_000  # most iterations of the method "bounded-gradient"
+SMALLEST_GAIN = 1e-12  # relative decrease of the cost in one iteration below which that method stops
+MOST_NEWTON_STEPS = 300  # most Newton steps for each weight of the barriers
+NEWTON_DECREMENT = 1e-5  # squared decrement at convergence, in units of the cost: 0.005 sigma from minimum
+BARRIERS = np.logspace(0, -8, 5)  # weights of -log of friction and of -log det of a load, one after the other
+UNFINISHED_DECREMENT = 0.01  # squared decrement above which a warning is given: 0.1 sigma from the minimum
+SMALL_START = 0.1  # initial friction and load, in units of their prior
+SMALLEST_EIGENVALUE = 1e-10  # least eigenvalue of S at which its factors keep some digits
 SUFFICIENT_DECREASE, SMALLEST_STEP = 0.1, 1e-12  # of the line search (Armijo)
 
 
@@ -104,8 +104,8 @@ class MethodSolution:
 
     x: Array  # deviation of the unknowns from nominal, shape (n,)
     notes: tuple[str, ...] = ()  # remarks on the solution, one sentence each
-    unfinished: str = ""  # why the solution is not the exact optimum of the method; empty if it is
-    covariance: Array | None = None  # of x, of a method with a prior, shape (n, n); None of the others
+    unfinished: str = ""  # reason why the solution is not the exact optimum of the method; empty if it is
+    covariance: Array | None = None  # covariance of x, shape (n, n); None for a method without prior
 
 
 Solver = Callable[[ReducedEquation, ParameterSet, float], MethodSolution]
@@ -115,7 +115,7 @@ Solver = Callable[[ReducedEquation, ParameterSet, float], MethodSolution]
 def least_squares(equation: ReducedEquation, _parameters: ParameterSet, _deviation: float) -> MethodSolution:
     """X = pinv(R) z: the minimiser with the smallest deviation from nominal, in SI units (Y 18).
 
-    Weakly excited directions are solved for as well, and masses may become negative.
+    Weakly excited directions are also solved for, and masses may become negative.
     """
     U, s, Vt = linear_algebra.svd(equation.R)
     kept = s > s[0] * ROUND_OFF
@@ -129,7 +129,7 @@ def bounded_gradient(
     """Minimise ||R x - z||^2 from x = 0 along gradients, with lower bounds of masses and friction (Y III-C).
 
     Directions without information have no gradient and stay nominal, so no singular value needs to be
-    left out. Unknowns are scaled by their typical deviations; otherwise the steps would depend on the units.
+    left out. Unknowns are scaled by their typical deviations, so that steps do not depend on the units.
     """
     unit, lower = typical_deviations(parameters, mass_deviation), _lower_bounds(parameters)
     scaled = equation.R * unit
@@ -162,8 +162,8 @@ def bounded_gradient(
 def _lower_bounds(parameters: ParameterSet) -> Array:
     """Return the lower bound of each unknown, minus infinity for none, shape (n,).
 
-    Every mass and every friction parameter is one unknown, or is tied to that of its mirror image. The mass
-    of a load may be zero.
+    Every mass and every friction parameter is an unknown, or equals that of its mirror image. The mass of a
+    load may be zero.
     """
     least = {"m": SMALLEST_MASS, **dict.fromkeys(POSITIVE_TERMS, 0.0)}
     nominal = dict(zip(parameters.names, parameters.nominal.tolist(), strict=True))
@@ -180,8 +180,8 @@ def nullspace_prior(
 ) -> MethodSolution:
     """Phi = Y^+ f + N N^+ phi_CAD, as a deviation: the least-squares solution nearest to nominal (T 5).
 
-    Distances are measured in units of each parameter's typical deviation instead of mixed units. Parameters
-    without effect on the data stay nominal. The null space is that of the identifiability analysis.
+    Distances are measured in units of each parameter's typical deviation instead of mixed SI units.
+    Parameters without effect on the data stay nominal. The null space is that of the rank analysis.
     """
     typical = typical_deviations(parameters, mass_deviation)
     space = IdentifiableSpace.of(equation, typical)
@@ -191,7 +191,7 @@ def nullspace_prior(
 
 
 def consistent(equation: ReducedEquation, parameters: ParameterSet, mass_deviation: float) -> MethodSolution:
-    """Least squares with the prior by divergence, which no inconsistent body has; friction >= 0.
+    """Least squares with the divergence prior, which excludes inconsistent bodies, and friction >= 0.
 
         minimise ||R x - z||^2 / 2 + w sum_b (tr S_b - log det S_b) + friction and load about zero,
 
@@ -218,7 +218,7 @@ def consistent(equation: ReducedEquation, parameters: ParameterSet, mass_deviati
             if size < SMALLEST_STEP:
                 break
             x, value, count = x + size * step, new, count + 1
-    problem.set_barrier(barrier, of_load=0.0)  # at a bound its second derivative would be all, and is no data
+    problem.set_barrier(barrier, of_load=0.0)  # at a bound, its second derivative would count as information
     half = linear_algebra.inv(linear_algebra.triangular_factor(problem.rows(x))[:n, :n])
     done = left < UNFINISHED_DECREMENT
     unfinished = "" if done else f"the solver stopped at a cost about {0.5 * left:.2g} above the least"
@@ -250,14 +250,14 @@ class _ConsistentProblem:
         self._barrier, self._det = barrier, np.where(self._is_body, self._weight, of_load)
 
     def start(self) -> Array:
-        """Return unknowns with all bodies, the load and friction inside of what is possible."""
+        """Return initial unknowns with consistent bodies, a consistent load and positive friction."""
         x = linear_algebra.lstsq(self._F, np.maximum(SMALL_START - self._f, 0.0))
-        if self._load:  # a ball about the origin of its link
+        if self._load:  # a sphere about the origin of its link
             x[-10:] = SMALL_START * np.array([1.0, 0, 0, 0, 2.0, 0, 2.0, 0, 0, 2.0]) * self._load.unit
         return x
 
     def value(self, x: Array) -> float:
-        """Return the cost, infinite outside of what is possible."""
+        """Return the cost, infinite if a body or the load is inconsistent or friction is negative."""
         friction, S = self._f + self._F @ x, self._S + np.tensordot(self._slopes, x, (1, 0))
         eigenvalues = linear_algebra.eigvalsh(S)
         if not (friction > 0.0).all() or not (eigenvalues > SMALLEST_EIGENVALUE).all():
@@ -267,7 +267,7 @@ class _ConsistentProblem:
         return float(0.5 * error @ error + divergence - self._barrier * np.log(friction).sum())
 
     def rows(self, x: Array) -> Array:
-        """Return [A, r], with gradient A'r and second derivative A'A, shape (k, n + 1).
+        """Return [A, r] of a Newton step, with gradient A'r and second derivative A'A, shape (k, n + 1).
 
         With S = L L' the derivatives of -log det S are those of rows L^-1 dS L^-T with r = -I, and tr S adds
         L'L to r.

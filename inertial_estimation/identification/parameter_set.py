@@ -38,15 +38,15 @@ FRICTION_UNITS = {
     "balance_cos": "Nm",
 }
 LOAD_SHARE = 0.3  # prior standard deviation of the mass of a load over the mass of the robot
-LOAD_REACH_M = 0.3  # from the frame of its link within which the mass of a load is expected: a tool, a hand
+LOAD_REACH_M = 0.3  # distance from the frame of its link within which a load is expected: a tool, a hand [m]
 
 
 @dataclass(frozen=True, eq=False)
 class PayloadUnknowns:
     """The last ten unknowns: the parameters of a load about the frame of its link."""
 
-    link: str  # that it is fixed to
-    name: str
+    link: str  # link to which it is fixed
+    name: str  # name of the load
     unit: Array  # prior standard deviation of each parameter about zero, shape (10,)
 
 
@@ -54,21 +54,21 @@ class PayloadUnknowns:
 class ParameterSet:
     """Standard parameters phi = phi_nominal + E x of deviations x.
 
-    phi stacks ten parameters of each body about its link frame, Pinocchio's order, then friction, then the
-    ten parameters of a load if one is identified. E selects a subset, ties mirrored links to each other, or
-    keeps all parameters.
+    phi stacks ten parameters of each body about its link frame in Pinocchio's order, then friction, then the
+    ten parameters of a load if one is identified. E selects a subset, makes the parameters of mirrored links
+    equal, or keeps all parameters.
     """
 
     bodies: tuple[BodyReference, ...]
     friction: FrictionModel | None
-    names: tuple[str, ...]  # of each entry of phi
-    units: tuple[str, ...]
+    names: tuple[str, ...]  # name of each entry of phi
+    units: tuple[str, ...]  # unit of each entry of phi
     nominal: Array  # phi_nominal, shape (p,); of mirrored links the mean of both sides
     unknowns: tuple[str, ...]  # name of each entry of x
-    E: Array  # shape (p, n)
-    to_joint: Array  # takes phi, a load too, to parameters about the joint frames, shape (r, p)
+    E: Array  # derivative of phi by x, shape (p, n)
+    to_joint: Array  # maps phi, with a load, to parameters about the joint frames, shape (r, p)
     friction_sigma: Array  # prior standard deviation of each friction parameter
-    to_joint_unloaded: Array | None = None  # the same without the load; None where no load is identified
+    to_joint_unloaded: Array | None = None  # the same map without the load; None if no load is identified
     payload: PayloadUnknowns | None = None
 
     @property
@@ -88,12 +88,12 @@ class ParameterSet:
 
 
 def parameter_set(config: IdentificationConfig, robot: RobotModel) -> ParameterSet:
-    """Resolve what is identified against a robot.
+    """Return the unknowns of an identification, with the names of its config resolved against a robot.
 
     Raises:
-        ConfigurationError: If a pattern matches no link or joint, mirrored links are no mirror images, or the
-            name of the load is taken.
-        ~inertial_estimation.errors.ModelError: If there is no link of the load.
+        ConfigurationError: If a pattern matches no link or joint, mirrored links are no mirror images, or a
+            link has the name of the load.
+        ~inertial_estimation.errors.ModelError: If the link of the load does not exist.
         ~inertial_estimation.errors.InconsistentInertiaError: If a body has no mass.
     """
     links, load = chosen_links(robot, config.links), config.payload
@@ -147,11 +147,11 @@ def held_links(robot: RobotModel, parameters: ParameterSet) -> tuple[str, ...]:
 def chosen_links(robot: RobotModel, patterns: tuple[str, ...]) -> tuple[str, ...]:
     """Return the links whose bodies are identified, one for each body, in the model's order.
 
-    Patterns are names or shell patterns; none select all bodies that move.
+    Patterns are names or shell patterns; without any, all bodies that move are chosen.
 
     Raises:
         ConfigurationError: If a pattern matches no link that moves.
-        InconsistentInertiaError: If bodies have no mass; all are named.
+        InconsistentInertiaError: If bodies have no mass; the message names all of them.
     """
     links = robot.links_matching(patterns or ("*",), "'links'")
     empty = [link for link in links if not robot.link_body(link).nominal_J.mass > 0.0]
@@ -166,7 +166,7 @@ def chosen_links(robot: RobotModel, patterns: tuple[str, ...]) -> tuple[str, ...
 def _within_bodies(
     bodies: Sequence[BodyReference], names: tuple[str, ...], parameters: str
 ) -> tuple[Array, tuple[str, ...]]:
-    """Return E and the names of the unknowns, of independent bodies and all friction.
+    """Return E and the names of the unknowns, for bodies that are independent, and for friction.
 
     With "mass_com" the moments of inertia about the nominal centre of mass, a point fixed in the link, are
     constant: the unknowns are the mass and its first moments about the link frame, and the moments of
@@ -185,12 +185,12 @@ def _within_bodies(
 
 
 def _mirrored(parameters: ParameterSet, robot: RobotModel, symmetry: Sequence[str]) -> ParameterSet:
-    """Tie the parameters of links on the right to those on the left, by 'left=right' each.
+    """Express the parameters of links on the right by those on the left, for pairs 'left=right'.
 
-    Mirrored rotors are alike by design; the friction of each drive is its own.
+    Mirrored rotors are equal by design, but each drive has its own friction.
 
     Raises:
-        ConfigurationError: If no pair is found, or the links of one are no mirror images.
+        ConfigurationError: If no pair is found, or the links of a pair are no mirror images.
     """
     row = {name: i for i, name in enumerate(parameters.names)}
     ties: list[tuple[range, range, Array]] = []  # phi[right] = M phi[left]
@@ -235,7 +235,7 @@ def _with_payload(parameters: ParameterSet, robot: RobotModel, link: str) -> Par
     """Add the ten parameters of a load about its link's frame at the end of the unknowns.
 
     Raises:
-        ConfigurationError: If the name of the load is taken.
+        ConfigurationError: If a link already has the name of the load.
     """
     carrier, name = robot.link_body(link), f"{link}_payload"
     body = next(i for i, b in enumerate(parameters.bodies) if b.joint_id == carrier.joint_id)

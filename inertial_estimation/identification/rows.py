@@ -1,4 +1,4 @@
-"""Signals become rows of the measurement equation.
+"""Conversion of signals to rows of the measurement equation.
 
 Signals are smoothed and differentiated, the equation is evaluated several times within each window, and the
 rows are smoothed by the same filter, so that regressor columns (friction signs, inertias) and torques are
@@ -29,20 +29,20 @@ SIGNALS = ("q", "v", "tau", "f_I", "w_I", "wrenches")
 
 @dataclass(frozen=True, eq=False)
 class SignalBlock:
-    """Samples at a constant rate without a gap, in the model's joint order; arrays are not copied."""
+    """Samples at a constant rate without gaps, in the model's joint order; arrays are not copied."""
 
-    start_ns: int  # stamp of the first sample
-    step_s: float  # between samples
+    start_ns: int  # stamp of the first sample [ns]
+    step_s: float  # time between samples [s]
     q: Array  # joint positions [rad], shape (k, n_joints)
-    # Joint velocities [rad/s], shape (k, n_joints); as the others None if not measured
+    # Joint velocities [rad/s], shape (k, n_joints); None, like the following ones, if not measured
     v: Array | None = None
     tau: Array | None = None  # joint torques [Nm], shape (k, n_joints)
     f_I: Array | None = None  # specific force of the IMU [m/s^2], shape (k, 3)
     w_I: Array | None = None  # angular rate of the IMU [rad/s], shape (k, 3)
-    wrenches: Array | None = None  # of each contact in its wrench frame [N, Nm], shape (k, n_contacts, 6)
+    wrenches: Array | None = None  # wrench of each contact in its frame [N, Nm], shape (k, n_contacts, 6)
 
     def part(self, first: int, end: int) -> "SignalBlock":
-        """Return consecutive samples, from number `first` to before `end`, which is larger."""
+        """Return consecutive samples, from index `first` to `end`, without the latter."""
         values = {name: getattr(self, name) for name in SIGNALS}
         cut = {name: array[first:end] for name, array in values.items() if array is not None}
         return replace(self, start_ns=int(self.stamps_ns[first]), **cut)
@@ -62,7 +62,7 @@ class SignalBlock:
 def finite_runs(block: SignalBlock, effort_joints: Sequence[int]) -> Iterator[SignalBlock]:
     """Yield the segments of a block in which every signal is finite; the block itself if all samples are.
 
-    Of torques only those of some joints need be.
+    Torques need to be finite only for `effort_joints`.
     """
     good = np.ones(block.size, dtype=bool)
     for name in SIGNALS:
@@ -77,20 +77,20 @@ def finite_runs(block: SignalBlock, effort_joints: Sequence[int]) -> Iterator[Si
         yield block.part(first, end)
 
 
-FEWEST_EVALUATIONS = 24  # smallest number of evaluations of the equation within one window
-RATE_TOLERANCE = 0.1  # relative deviation of the row rate from the requested one, to save evaluations
-CHUNK_ROWS = 256  # rows that are in memory at once
+FEWEST_EVALUATIONS = 24  # least number of evaluations of the equation within one window
+RATE_TOLERANCE = 0.1  # largest relative deviation of the row rate from the requested one, to save evaluations
+CHUNK_ROWS = 256  # number of rows in memory at once
 
 
 @dataclass(frozen=True, eq=False)
 class RowBlock:
     """value = regressor @ x + noise at several times, x the deviation of the unknowns from nominal."""
 
-    stamps_ns: NDArray[np.int64]  # shape (k,)
-    regressor: Array  # shape (k, m, n)
+    stamps_ns: NDArray[np.int64]  # stamps of the rows [ns], shape (k,)
+    regressor: Array  # derivative of the prediction by x, shape (k, m, n)
     value: Array  # measured minus the prediction of the nominal parameters [Nm, N], shape (k, m)
     measured: Array  # S' tau + sum J' lambda, smoothed [Nm, N], shape (k, m)
-    independent: float  # rows of white noise with the information of these, which the smoothing correlates
+    independent: float  # number of rows with white noise that would have the same information
 
     @property
     def size(self) -> int:
@@ -98,13 +98,13 @@ class RowBlock:
         return len(self.stamps_ns)
 
     def predicted(self, x: Array) -> Array:
-        """Return the prediction of `measured` by parameters, shape (k, m); x = 0 gives the nominal one."""
+        """Return the prediction of `measured` by unknowns x, shape (k, m); x = 0 gives the nominal one."""
         prediction: Array = self.measured - self.value + self.regressor @ x
         return prediction
 
     @classmethod
     def joined(cls, blocks: "list[RowBlock]") -> "RowBlock":
-        """Return blocks as one, in their order; at least one is needed."""
+        """Return blocks joined in their order; at least one is needed."""
         names = ("stamps_ns", "regressor", "value", "measured")
         arrays = {name: np.concatenate([getattr(block, name) for block in blocks]) for name in names}
         return cls(**arrays, independent=sum(block.independent for block in blocks))
@@ -114,22 +114,22 @@ class RowBlock:
 class RowTiming:
     """Grids for one sample time: an evaluation every `stride` samples, a row every `thin` evaluations.
 
-    Efforts that were smoothed before they were recorded are not smoothed like that again, but what the model
-    predicts is: only then do both show a reversal of friction alike.
+    If efforts were smoothed before they were recorded, the prediction is smoothed by the same window in
+    addition: only then does a reversal of friction look the same in both.
     """
 
-    signals: ZeroPhaseSmoother
-    stride: int
-    rows: ZeroPhaseSmoother  # of the evaluations
-    thin: int
-    effort_half: int  # evaluations on either side that the smoothing of the recorded efforts extends to
+    signals: ZeroPhaseSmoother  # smoother of the signals
+    stride: int  # number of samples between two evaluations
+    rows: ZeroPhaseSmoother  # smoother of the evaluations
+    thin: int  # number of evaluations between two rows
+    effort_half: int  # half length of the window of the recorded efforts, in evaluations
 
     @classmethod
     def of_step(cls, smoothing: SmoothingConfig, step_s: float, effort_window: float) -> "RowTiming":
         """Choose the grids.
 
         Raises:
-            ~inertial_estimation.errors.ConfigurationError: If the window holds too few samples.
+            ~inertial_estimation.errors.ConfigurationError: If the window contains too few samples.
         """
         signals = ZeroPhaseSmoother.of_window(smoothing.window, step_s, smoothing.order)
         kept = max(1.0, 1.0 / (smoothing.row_rate * step_s))  # samples between two rows
@@ -142,7 +142,7 @@ class RowTiming:
 
     @property
     def half(self) -> int:
-        """Evaluations on either side that a row extends to."""
+        """Number of evaluations on either side that a row depends on."""
         return self.rows.half + self.effort_half
 
     @property
@@ -151,7 +151,7 @@ class RowTiming:
         return self.signals.step_s * (2 * self.signals.half + 1 + self.stride * 2 * self.half)
 
     def smoothed(self, rows: Array) -> Array:
-        """Return one in `thin` smoothed evaluations of [regressor, value, measured], (k, m, n + 2)."""
+        """Return every `thin`-th smoothed evaluation of [regressor, value, measured], (k, m, n + 2)."""
         if not self.effort_half:
             return self.rows.apply(rows, stride=self.thin)
         kernel = np.convolve(triangle_weights(self.effort_half), self.rows.weights())
@@ -165,7 +165,7 @@ class RowTiming:
 
     @cached_property
     def independent(self) -> float:
-        """Rows of white noise equivalent to one of these: 1 / sum of the autocorrelation of the rows.
+        """Number of independent rows equivalent to one row: 1 / sum of the autocorrelation of the rows.
 
         Smoothing correlates the noise, so the variance of an average over many rows is larger than their
         number suggests.
@@ -180,23 +180,23 @@ class RowTiming:
 
 
 class RowModel:
-    """How signals become rows in one set of unknowns.
+    """Conversion of signals to rows for one set of unknowns.
 
     Attributes:
         parameters: The unknowns.
         measurement: The measurement equation.
         row_names: Names of the rows.
         pooled: Whether all rows have one weight, as rows in an arbitrary null-space basis need.
-        sensed: The robot with the IMU and the contacts whose readings the signals must hold.
-        need_velocity: Whether they must hold joint velocities.
-        effort_joints: Joints whose torques they must hold; none: they need not hold torques.
+        sensed: The robot with the IMU and the contacts whose readings the signals must contain.
+        need_velocity: Whether the signals must contain joint velocities.
+        effort_joints: Joints whose torques the signals must contain; if empty, torques are not needed.
     """
 
     def __init__(self, config: IdentificationConfig, setup: RobotSetup, parameters: ParameterSet) -> None:
         """Set up the equation of a robot.
 
         Raises:
-            ConfigurationError: If base acceleration, IMU and rows do not fit each other.
+            ConfigurationError: If a floating base has no IMU, or `effort_window` is set for other rows.
         """
         robot, mode = setup.robot, config.rows.contacts
         _check_base(config, setup)
@@ -226,7 +226,7 @@ class RowModel:
         return RowTiming.of_step(self._smoothing, step_s, self._effort_window)
 
     def rows(self, block: SignalBlock, *, unloaded: bool = False) -> Iterator[RowBlock]:
-        """Yield the rows of a segment, a bounded number at once.
+        """Yield the rows of a segment in blocks of bounded size.
 
         Args:
             block: The segment.
@@ -285,7 +285,7 @@ class RowModel:
     def _smoothed(
         self, block: SignalBlock, timing: RowTiming, states: MeasuredState, centres: Indices, unloaded: bool
     ) -> RowBlock:
-        """Return rows about the evaluations of some numbers, shape (k,), without their redundant part."""
+        """Return rows centred at some evaluations, indices of shape (k,), without redundant components."""
         first, end = int(centres[0]) - timing.half, int(centres[-1]) + timing.half + 1
         names = ("q", "v", "a", "tau", "f_B", "w_B", "wd_B", "wrenches", "sign")
         given = {name: v[first:end] for name in names if (v := getattr(states, name)) is not None}

@@ -1,4 +1,4 @@
-"""The robot and joints that move in an exciting motion: an arm or a limb of a hung robot; its rows."""
+"""The robot and the joints that move in an exciting motion (an arm, or a limb of a hung robot), its rows."""
 
 import fnmatch
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ class States(NamedTuple):
 class DesignRobot:
     """A robot with a fixed base, and the joints of it that move."""
 
-    config: IdentificationConfig  # of this robot: of a hung one the base is fixed, other joints are locked
+    config: IdentificationConfig  # of this robot; if it is hung, with fixed base and other joints locked
     robot: RobotModel
     moving: tuple[int, ...]  # indices of the joints that move, in the model's order
     home: Array  # posture of the joints that do not move, shape (n_joints,)
@@ -65,7 +65,7 @@ def design_robot(config: IdentificationConfig, urdf: str, *, joints: Sequence[st
         joints: Joints that move, by name or shell pattern; empty selects all joints of a fixed arm.
 
     Raises:
-        ConfigurationError: If none are given for a floating robot, or a pattern matches no joint.
+        ConfigurationError: If no joint is given for a floating robot, or a pattern matches no joint.
         ~inertial_estimation.errors.ModelError: If the URDF cannot be used.
     """
     config, known = replace(config, payload=""), config.robot
@@ -121,7 +121,7 @@ class DesignRows:
         design: The robot and its moving joints.
         parameters: The unknowns and their relation to the standard parameters.
         row_names: Joints whose torque is measured.
-        torque_limits: Torque limit of each row, infinite where the URDF has none, shape (m,).
+        torque_limits: Torque limit of each row [Nm], infinite where the URDF has none, shape (m,).
         base: Base parameters that motions of this kind determine.
     """
 
@@ -132,9 +132,9 @@ class DesignRows:
 
         Args:
             design: The robot.
-            rng: Source of the states.
-            static: Whether the robot rests in every state.
-            acceleration: Spread of their accelerations [rad/s^2].
+            rng: Random generator that draws the states.
+            static: Whether the robot is at rest in every state.
+            acceleration: Largest acceleration of a drawn state [rad/s^2].
 
         Raises:
             ~inertial_estimation.errors.ConfigurationError: If the parameters or rows do not fit the robot,
@@ -158,7 +158,7 @@ class DesignRows:
         self.base = base_parameters(self.stacked(q, moves * v, moves * a))
 
     def full(self, moving: Array, rest: Array | float = 0.0) -> Array:
-        """Return values of all joints from those that move, shape (k, n), the others at rest."""
+        """Return values of all joints, (k, n_joints), from those that move, (k, n); others are `rest`."""
         values = np.zeros((len(moving), self.design.robot.n_joints)) + rest
         values[:, self._moving] = moving
         return values
@@ -222,7 +222,7 @@ class DesignRows:
 
 
 class DesignSpace:
-    """Robot, rows, limits and collisions, which every design needs.
+    """Robot, rows, limits and collisions that every design needs.
 
     Attributes:
         design: The robot and its moving joints.

@@ -45,15 +45,15 @@ from inertial_estimation.models.joint_trajectory import JointTrajectory, SineMot
 from inertial_estimation.parallel import Call, Workers
 from inertial_estimation.signals import Array
 
-JUDGING_RATE_HZ = 20.0  # of the states at which rows are computed; motions are slow compared with it
-CURVE_POINTS = 10
+JUDGING_RATE_HZ = 20.0  # rate of the states at which rows are computed; motions are much slower [Hz]
+CURVE_POINTS = 10  # number of points of a precision curve
 
 
 @dataclass(frozen=True, eq=False)
 class EvaluatedMotion:
     """A motion and its expected precision."""
 
-    states: States  # at which rows are taken: along a trajectory, or one for each pose
+    states: States  # states of the rows: along a trajectory, or one for each pose
     precision: Precision
     by_samples: Curve  # precision as a function of the number of samples
     by_speed: Curve | None  # precision as a function of the share of the speed; None for poses
@@ -64,13 +64,13 @@ class ExcitationDesign:
     """Result of a design."""
 
     design: DesignRobot
-    rows: DesignRows  # from which the precision is computed
-    limits: JointLimits  # of the moving joints, reduced by the margins
-    trajectory: JointTrajectory  # for the robot to follow
-    chosen: EvaluatedMotion
-    random: tuple[EvaluatedMotion, ...]  # of the same kind, length and limits, to compare with; may be empty
-    clearance: float  # smallest distance of two links [m]; infinite where none was checked
-    torque_share: Mapping[str, float]  # largest share of the torque limit by row, where the URDF has one
+    rows: DesignRows  # rows from which the precision is computed
+    limits: JointLimits  # limits of the moving joints, reduced by the margins
+    trajectory: JointTrajectory  # trajectory that the robot is to follow
+    chosen: EvaluatedMotion  # the designed motion
+    random: tuple[EvaluatedMotion, ...]  # random motions of equal kind, length and limits for comparison
+    clearance: float  # smallest distance of two links [m]; infinite if none was checked
+    torque_share: Mapping[str, float]  # largest share of the torque limit of each row with a limit
     notes: tuple[str, ...]  # assumptions and restrictions of the design, one sentence each
 
     def compared(self) -> dict[str, float] | None:
@@ -102,13 +102,13 @@ def design_excitation(
 
     Args:
         identification: Config of the identification for which the motion is designed.
-        config: Kind, objective, limits and effort of the design, and random motions to compare with.
+        config: Kind, objective, limits and effort of the design, and the number of random motions.
         urdf: Text of the URDF.
         mesh_folders: Folders in which meshes are searched.
         joints: Joints that move, by name or pattern; empty: all of a fixed arm.
         seed: Seed of all random numbers; equal seeds give equal motions.
-        tick: Called with the number of steps that are done.
-        workers: What evaluates the random motions; None is this process. Results do not depend on it.
+        tick: Called with the number of steps since its last call.
+        workers: Processes that evaluate the random motions; None: this process. Results do not depend on it.
 
     Returns:
         The motion, its expected precision, and notes on the design.
@@ -147,7 +147,7 @@ def design_excitation(
 
 
 def _notes(space: DesignSpace) -> list[str]:
-    """Return the assumptions, the pairs left out and the checks not made, one sentence each."""
+    """Return assumptions, pairs of links that are not checked, and checks not made, one sentence each."""
     notes, collision = list(space.limits.assumed), space.collision
     held = held_links(space.design.robot, space.rows.parameters)
     if held:
@@ -164,7 +164,7 @@ def _notes(space: DesignSpace) -> list[str]:
 
 
 _Design = tuple[JointTrajectory, EvaluatedMotion, Sequence[Call[EvaluatedMotion]], list[str]]
-"""A trajectory, its precision, what evaluates random motions to compare with, and notes."""
+"""A trajectory, its precision, the calls that evaluate random motions for comparison, and notes."""
 
 
 def _trajectory(space: DesignSpace, search: Generator, others: Generator, tick: Tick) -> _Design:
@@ -213,7 +213,7 @@ def _at_rest(rows: DesignRows, noise: float, poses: Array) -> EvaluatedMotion:
 def _along(rows: DesignRows, noise: float, duration: float, motion: SineMotion) -> EvaluatedMotion:
     """Return the expected precision of a motion with rows at the rate of the identification."""
     rate = rows.design.config.smoothing.row_rate
-    repeat = max(1.0, rate / JUDGING_RATE_HZ)  # rows in between are alike
+    repeat = max(1.0, rate / JUDGING_RATE_HZ)  # rows in between are nearly equal
     states = States(*motion.at(np.arange(0.0, duration, repeat / rate)))
     count = round(repeat * len(states.q))
     fewest = min(-(-3 * rows.base.rank // len(rows.row_names)), count)

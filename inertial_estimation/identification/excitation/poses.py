@@ -1,4 +1,4 @@
-"""Static poses: the most informative ones of many random candidates, and a path through them."""
+"""Static poses: choice of the most informative ones of many random candidates, and a path through them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ from inertial_estimation.models.joint_trajectory import minimum_jerk
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-CHECK_SPACING = 0.05  # between the postures of a path that are checked for collisions [rad]
-# Largest speed and acceleration of the quintic from 0 to 1.
+CHECK_SPACING = 0.05  # distance of the postures of a path that are checked for collisions [rad]
+# Largest speed and acceleration of the minimum-jerk quintic from 0 to 1 in unit time.
 QUINTIC_PEAK_SPEED, QUINTIC_PEAK_ACCELERATION = 1.875, 10.0 / np.sqrt(3.0)
 WEAK_INFORMATION = 1e-6  # share of the candidates' mean information with which the greedy choice starts
 SMALLEST_IMPROVEMENT = 1e-9  # smallest decrease of an objective for which poses are exchanged
-CANDIDATES_PER_POSE = 20  # random poses from which one is chosen
+CANDIDATES_PER_POSE = 20  # number of random candidates per requested pose
 MOST_DRAWS_PER_POSE = 200  # largest number of random draws per requested pose
 
 
@@ -93,7 +93,7 @@ def _greedy(
 
 
 def _swept(name: str, infos: Array, chosen: list[int], base: BaseParameters) -> bool:
-    """Replace every chosen pose by a better candidate where there is one; return whether any was replaced."""
+    """Replace every chosen pose by a better candidate if there is one; return whether any was replaced."""
     improved = False
     for place in range(len(chosen) if len(chosen) < len(infos) else 0):
         M = infos[chosen].sum(0)
@@ -172,7 +172,7 @@ def path_through(space: DesignSpace, poses: Array, ways: Array) -> PosePath:
 
 
 def _quintic(space: DesignSpace, start: Array, end: Array, step: float) -> tuple[Array, Array, Array]:
-    """Return the samples from the start up to the end, the end excluded."""
+    """Return the samples of a quintic from start to end, without the end."""
     way = end - start
     shortest = max(
         float((QUINTIC_PEAK_SPEED * np.abs(way) / space.limits.velocity).max()),

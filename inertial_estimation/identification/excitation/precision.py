@@ -15,7 +15,7 @@ from inertial_estimation.identification.identifiability import BaseParameters
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-RIDGE_SHARE = 1e-13  # added to the scaled information, so that log det of a singular one is finite
+RIDGE_SHARE = 1e-13  # least eigenvalue of the scaled information, so that log det of a singular one is finite
 SINGULAR_RATIO = 1e-7  # smallest ratio of singular values of A that exceeds the round-off of A'A
 OBJECTIVES = ("condition", "max-variance", "log-det")
 
@@ -35,7 +35,7 @@ def objective(name: str, M: Array, base: BaseParameters, sharpness: float = math
         name: One of `OBJECTIVES`.
         M: A'A of all unknowns, shape (n, n).
         base: Identifiable combinations of the unknowns.
-        sharpness: p; infinite gives the objective itself.
+        sharpness: Order p of the norm; infinite gives the objective itself.
 
     Returns:
         Value, and its derivative with respect to M (symmetric), shape (n, n).
@@ -84,7 +84,7 @@ def _log_largest(x: Array, sharpness: float) -> tuple[float, Array]:
 def scaled_condition(M: Array, base: BaseParameters) -> float:
     """Return the condition number of rows, columns scaled to unit length, on their row space.
 
-    M is A'A of all unknowns, shape (n, n). Infinite where the rows have a lower rank than the base.
+    M is A'A of all unknowns, shape (n, n). It is infinite if the rank of the rows is below that of the base.
     """
     return _condition(unit_diagonal(M[np.ix_(base.acting, base.acting)])[0], base.rank)
 
@@ -92,7 +92,7 @@ def scaled_condition(M: Array, base: BaseParameters) -> float:
 def covariance(M: Array, base: BaseParameters, noise: float) -> Array:
     """Return Sigma = s^2 (A'A)^-1 of the base parameters, shape (r, r), of M = A'A of all unknowns.
 
-    It is infinite where the rows are too few or singular.
+    It is infinite if the rows are too few or singular.
     """
     S, d = unit_diagonal(M[np.ix_(base.columns, base.columns)])
     if not np.isfinite(_condition(S, base.rank)):
@@ -120,15 +120,15 @@ class BaseDeviation:
 
     name: str  # the unknown after which the base parameter is named
     unit: str
-    sigma: float  # from the noise of the rows; infinite where they do not determine it
-    together_with: Mapping[str, float]  # unknowns that are identifiable only in combination, and their shares
+    sigma: float  # by the noise of the rows; infinite if they do not determine it
+    together_with: Mapping[str, float]  # other unknowns in this combination, and their shares
 
 
 @dataclass(frozen=True, eq=False)
 class Precision:
     """Expected precision of the unknowns from rows with white noise."""
 
-    samples: int  # times at which rows are taken
+    samples: int  # number of times at which rows are taken
     rank: int  # number of base parameters
     unknowns: int
     condition: float  # with all columns scaled to unit length, as identification reports it
@@ -147,8 +147,8 @@ class Curve:
     """Precision as a function of one varied quantity, shape (k,) each."""
 
     x: Array  # number of samples, or share of the speed
-    variance: Array  # largest of a base parameter [SI units], infinite where singular
-    condition: Array  # scaled
+    variance: Array  # largest variance of a base parameter [SI units], infinite where singular
+    condition: Array  # condition number of scaled columns
 
 
 def precision(rows: DesignRows, states: States, noise: float, repeat: float = 1.0) -> Precision:
@@ -158,7 +158,7 @@ def precision(rows: DesignRows, states: States, noise: float, repeat: float = 1.
         rows: Computes the rows of a state.
         states: The states.
         noise: Standard deviation of each row [Nm].
-        repeat: How many samples each state stands for.
+        repeat: Number of samples that each state represents.
     """
     base, parameters = rows.base, rows.parameters
     A = rows.stacked(*states)
@@ -186,7 +186,7 @@ def sample_curve(
     """Return the precision as a function of the number of samples.
 
     Args:
-        rows: What makes the rows.
+        rows: Computes the rows of a state.
         states: The states.
         noise: Standard deviation of each row [Nm].
         counts: Numbers of samples; where they exceed the number of states, each state counts several times.

@@ -1,6 +1,6 @@
-"""The exciting trajectory: many random starts, the best of them refined by L-BFGS.
+"""Design of an exciting trajectory: many random starts, the best of which is refined by L-BFGS.
 
-Its cost is the objective of its information, and penalties on collisions and torque limits.
+The cost is the objective of the information plus penalties on collisions and torque limits.
 
 Trajectories are parameterised by a vector, and all of them satisfy the joint limits:
 
@@ -31,9 +31,9 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
 POINTS_PER_PERIOD = 60  # points per shortest period at which limits are evaluated
-DESIGN_RATE_HZ = 10.0  # lowest rate at which the optimiser evaluates a trajectory
+DESIGN_RATE_HZ = 10.0  # lowest rate at which the optimiser evaluates a trajectory [Hz]
 FULL_GAIN = 0.95  # share of the largest gain in random motions
-DIFFERENCE_STEP = 1e-7  # of one-sided differences by the vector
+DIFFERENCE_STEP = 1e-7  # step of one-sided differences by the parameter vector
 
 
 class MotionFamily:
@@ -137,23 +137,23 @@ class MotionFamily:
 Tick = Callable[[int], None]
 """Called with the number of steps done since the last call."""
 
-OUTPUT_STEP_S = 0.01  # between the samples that are written, and checked for collisions
+OUTPUT_STEP_S = 0.01  # time between the samples that are written and checked for collisions [s]
 REFINEMENT_ROUNDS = 4  # rounds with an increasing penalty until the result is free of collisions
 PENALTY_GROWTH = 10.0
 GAIN_SHRINK = 0.9  # factor of each reduction of the gains
 SMALLEST_REFINED = 0.3  # share of the designed gains down to which they are reduced
 LEAST_IMPROVEMENT = 1e-3  # decrease of the (logarithmic) objective below which L-BFGS is not restarted
 DISTANCE_STEP = 1e-5  # step of the finite differences of distances [rad]
-EFFORT_PENALTY = 300.0  # per squared excess of the share of a torque limit
+EFFORT_PENALTY = 300.0  # penalty per squared excess of the share of a torque limit
 TORQUE_PENALTY_SHARE = 0.98  # share of the allowed torque from which the penalty begins
 OBJECTIVE_SHARPNESS = 8.0  # p of the p-norm that replaces the maximum during the optimisation
-COLLISION_PENALTY = 5.0  # of one sample whose clearance is a centimetre too small
-COLLIDING_DRAWS = 20  # random motions that violate the limits before the gains are reduced
-SMALLEST_GAIN = 0.05  # of random motions
+COLLISION_PENALTY = 5.0  # penalty of one sample whose clearance is a centimetre too small
+COLLIDING_DRAWS = 20  # number of random motions that may violate the limits before the gains are reduced
+SMALLEST_GAIN = 0.05  # smallest share of the gains of random motions
 
 
 def no_tick(_steps: int) -> None:
-    """Show no progress."""
+    """Ignore the progress."""
 
 
 class TrajectoryProblem:
@@ -169,7 +169,7 @@ class TrajectoryProblem:
         self._config, self._rows = space.config, space.rows
 
     def value(self, z: Array) -> float:
-        """Return the objective without the penalty."""
+        """Return the objective without penalties."""
         samples = self.family.samples(z)
         A = self._rows.stacked(*samples)
         return objective(self._config.objective, A.T @ A, self._rows.base)[0]
@@ -241,15 +241,15 @@ class TrajectoryDesign:
     """A designed trajectory."""
 
     z: Array  # its vector in its family
-    clearance: float  # smallest distance of links along it [m]; infinite where none is checked
-    reduced: float  # factor by which the gains were reduced to avoid collisions; 1 where not needed
+    clearance: float  # smallest distance of links along it [m]; infinite if none is checked
+    reduced: float  # factor by which the gains were reduced to avoid collisions; 1 if that was not needed
 
 
 def design_trajectory(problem: TrajectoryProblem, rng: Generator, tick: Tick = no_tick) -> TrajectoryDesign:
-    """Return the trajectory of the smallest objective that is found, free of collisions.
+    """Return the trajectory with the smallest objective that is found, free of collisions.
 
     Raises:
-        ConfigurationError: If none is.
+        ConfigurationError: If no trajectory keeps the clearance.
     """
     config, starts = problem.space.config, []
     for _ in range(config.starts):
@@ -283,7 +283,7 @@ def _refined(problem: TrajectoryProblem, z: Array, tick: Tick) -> TrajectoryDesi
 
 
 def _descended(problem: TrajectoryProblem, z: Array, weight: float, iterations: int, tick: Tick) -> Array:
-    """Run L-BFGS, restarted where it stops at a point at which the limits are not differentiable."""
+    """Run L-BFGS, and restart it if it stops at a point where the limits are not differentiable."""
     left, value = iterations, np.inf
     while left > 0:
         found = minimize(
@@ -304,7 +304,7 @@ def _descended(problem: TrajectoryProblem, z: Array, weight: float, iterations: 
 
 
 def _checked(problem: TrajectoryProblem, z: Array) -> tuple[float, float]:
-    """Return the smallest clearance and the largest share of a torque limit, at many times."""
+    """Return smallest clearance [m] and largest share of a torque limit at the times that are written."""
     times = np.arange(0.0, problem.family.duration, OUTPUT_STEP_S)
     states = problem.family.motion(z).at(times)
     return problem.space.clearance(states[0]), problem.space.torque_share(*states)
