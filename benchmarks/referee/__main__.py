@@ -3,11 +3,11 @@
     python -m benchmarks.referee --output after.json [--against before.json] [--only recordings,speed]
 
 Parts: `recordings` of real robots, `synthetic` readings with known truth, `faults` in the readings,
-`ordinary` robots as strangers bring them, `diagnosis` of injected errors, `speed` and `size`. Random seeds
+`ordinary` robots as users bring them, `diagnosis` of injected errors, `speed` and `size`. Random seeds
 differ from run to run unless `--seed` fixes them, so that nothing is tuned to one. With `--against` a second
-table shows what differs from an earlier run by more than seeds or runs do, the worst first. What cannot be
-measured is named with the reason. The first run after a change of compiled functions compiles them, which
-takes minutes more.
+table shows the rows that differ from an earlier run by more than their spread over seeds or runs, the worst
+first. Tasks that cannot run here are listed with the reason. The first run after a change of compiled
+functions compiles them, which takes minutes more.
 """
 
 import argparse
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args = _parser().parse_args(arguments)
     os.environ.setdefault("MPLBACKEND", "Agg")
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-        os.environ.setdefault(name, "1")  # of the processes of the tasks: the matrices are small
+        os.environ.setdefault(name, "1")  # inherited by the processes of the tasks: the matrices are small
     before = json.loads(args.against.read_text(encoding="utf-8")) if args.against else None
     every = [task for part in args.only for task in tasks(part, args.seed, args.seeds)]
     chosen = [task for task in every if args.task in task.name]
@@ -87,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _commit() -> str:
-    """Return the commit of a checkout, with a mark where it is changed."""
+    """Return the commit of the checkout, and whether it has changes."""
     commit, changed = (
         subprocess.run(
             ["git", *words], cwd=Path(__file__).parent, capture_output=True, text=True

@@ -1,4 +1,4 @@
-"""What `check` says of recordings with an injected error, and of clean ones: a few scenes of each kind."""
+"""Findings of `check` on recordings with an injected error, and on clean ones: a few scenes of each kind."""
 
 import tempfile
 from collections.abc import Callable, Mapping
@@ -34,10 +34,10 @@ def recorded(folder: str) -> Any:
 
 
 def standing(seed: int) -> Any:
-    """Return a synthetic recording of a TALOS whose masses are unlike its file by 3 %."""
+    """Return a synthetic recording of a TALOS whose masses differ from its description by 3 %."""
     rng, urdf = np.random.default_rng([seed, 3]), read_urdf(synthetic_robot("talos").urdf)
-    unlike = perturbed_urdf(urdf, rng, mass_sigma=0.03, com_sigma=0.003)
-    return measured("talos", LENGTH_S, rng, urdf=unlike, payload_time_s=None)[1]
+    true = perturbed_urdf(urdf, rng, mass_sigma=0.03, com_sigma=0.003)
+    return measured("talos", LENGTH_S, rng, urdf=true, payload_time_s=None)[1]
 
 
 SCENES: Mapping[str, tuple[str, str, Callable[[int], Any]]] = {  # parameter file, description, recording
@@ -56,7 +56,7 @@ SCENES: Mapping[str, tuple[str, str, Callable[[int], Any]]] = {  # parameter fil
 
 
 def scene_rows(name: str, seed: int) -> list[Row]:
-    """Inject every kind of error that a scene can show; return how many are named, and what else is said."""
+    """Inject every kind of error that a scene can show; return shares of named errors, and other findings."""
     config, urdf, scene = SCENES[name]
     recording, options = scene(seed), ["--config", config, *(["--urdf", str(dataset(urdf))] if urdf else [])]
     robot = robot_config(load_configs([config]))

@@ -1,10 +1,10 @@
-"""Faults in the readings: the counts of the fault campaign, all pipelines, also from the first reading on."""
+"""Faults in the readings: counts of the fault campaign for all pipelines, also from the first reading on."""
 
 from benchmarks.fault_campaign import run_campaign
 from benchmarks.referee.row import Better, Row
 
-CASES = 2  # of each kind
-COLUMNS = {  # of the campaign, and how they are said
+CASES = 2  # number of cases of each kind
+COLUMNS = {  # columns of the campaign, and their names in the table
     "escapes": "exceptions that escaped",
     "wrongly_ok": "wrong while health says OK",
     "moved": "masses or estimates moved beyond their bound",
@@ -18,8 +18,8 @@ COLUMNS = {  # of the campaign, and how they are said
 def campaign_rows(seed: int, early: bool, jobs: int) -> list[Row]:
     """Run the campaign and return its counts for each pipeline.
 
-    Counts of rare cases vary by their root from seed to seed, which is their spread; the time that outputs
-    are wrong varies by a third.
+    The spread of a count of rare cases is its square root, by which it varies from seed to seed; the time in
+    which outputs are wrong varies by a third.
     """
     rows = []
     for pipeline, found in run_campaign(seed, CASES, early, jobs).items():

@@ -1,9 +1,9 @@
 """Gaits of synthetic legged robots: motion of base and feet, with feet that skid, slip, sink and roll.
 
 The motion is kinematic: the base follows a path and oscillates with the gait, and every foot in stance stays
-where it came down except for the imperfections of `FootMotion`. No dynamics are solved, so the motion is
-exactly known and any imperfection can be switched off. Lengths of the imperfections are shares of the hip's
-height, so that one gait fits robots of every size.
+where it touched down except for the imperfections of `FootMotion`. No dynamics are solved, so the motion is
+exactly known and any imperfection can be switched off. Lengths of the imperfections are shares of the height
+of the hip, so that one gait fits robots of every size.
 """
 
 from collections.abc import Sequence
@@ -18,28 +18,28 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
 
 WANDER_HZ = (0.07, 0.13, 0.31, 0.53)  # frequencies of the slow changes of roll and pitch
-RING_HZ, RING_DECAY = 18.0, 0.025  # of the base after a touchdown [Hz], [s]
+RING_HZ, RING_DECAY = 18.0, 0.025  # frequency [Hz] and decay [s] of the base's ringing after a touchdown
 LOADING = 0.25  # share of a stance in which the load of a foot grows, and in which it falls
-SWING_HEIGHT = 0.15  # of a foot, as a share of the hip's height
+SWING_HEIGHT = 0.15  # height of a swing, as a share of the hip's height
 
 
 @dataclass(frozen=True)
 class FootMotion:
-    """What a foot in stance does instead of standing still; all zero: it stands. Of the hip's height."""
+    """Motion of a foot in stance, in shares of the hip's height; all zero: the foot stands still."""
 
     skid: float = 0.0  # mean distance a foot slides forward after touchdown
     slips: float = 0.0  # share of the stances with a slip
     slip: float = 0.0  # distance of a slip
     sink: float = 0.0  # depth to which the ground yields under the largest load; a third of it stays
-    radius: float = 0.0  # of the foot, which rolls
+    radius: float = 0.0  # radius of the foot, which rolls
 
 
 @dataclass(frozen=True)
 class BaseMotion:
-    """How the base moves."""
+    """Motion of the base."""
 
-    speed: float = 0.3  # forward, as a Froude number v / sqrt(g h) with the hip's height h
-    yaw_rate: float = 0.5  # [rad/s]
+    speed: float = 0.3  # forward speed, as a Froude number v / sqrt(g h) with the hip's height h
+    yaw_rate: float = 0.5  # yaw rate [rad/s]
     bounce: float = 0.015  # amplitude of height, lateral and forward motion, of the hip's height
     rocking: float = 0.02  # amplitude of roll and pitch with the gait [rad]
     wander: float = 0.03  # amplitude of slow changes of roll and pitch [rad]
@@ -79,11 +79,11 @@ def gait_motion(
     """Compute a gait.
 
     Args:
-        gait: What to do.
+        gait: The gait.
         hips: Positions of the feet at rest relative to the base's origin [m], shape (m, 3).
-        duration_s: Length [s].
+        duration_s: Duration [s].
         rate_hz: Samples per second.
-        rng: Source of phases, slips and footholds.
+        rng: Random generator of phases, slips and footholds.
 
     Returns:
         The motion.
@@ -114,7 +114,7 @@ def gait_motion(
 
 @dataclass(frozen=True, eq=False)
 class _Stances:
-    """Of one foot: number of the stance (-1 before the first), its begin and end, and the load profile."""
+    """Stances of one foot: index at each time (-1 before the first), starts and ends [s], load profile."""
 
     index: NDArray[np.int64]
     down: Array
@@ -123,7 +123,7 @@ class _Stances:
 
 
 def _stances(t: Array, phase: Array, offset: float, gait: Gait) -> _Stances:
-    """The foot stands until its first swing, then in every stride from `offset` for `duty` of it."""
+    """Return the stances: until the first swing, then in every stride from `offset` for a share `duty`."""
     first = (offset + gait.duty) % 1.0  # phase at which it is lifted first
     begins = np.arange(0.0, phase[-1] + 2.0) + first + (1.0 - gait.duty)
     down = gait.rest_s + begins / gait.stride_hz
@@ -140,7 +140,7 @@ def _stances(t: Array, phase: Array, offset: float, gait: Gait) -> _Stances:
 
 
 def _share(gait: Gait, stances: Sequence[_Stances]) -> Array:
-    """Peak load of a foot over the weight, so that the mean of all is the weight."""
+    """Return the peak load of a foot over the weight, such that the mean of the sum is the weight."""
     total = np.sum([s.load for s in stances], axis=0)
     mean = max(float(total.mean()), 1e-6)
     share: Array = np.where(total > 0.0, 0.5 / mean + 0.5 / np.maximum(total, 1.0), 1.0 / mean)
@@ -148,14 +148,14 @@ def _share(gait: Gait, stances: Sequence[_Stances]) -> Array:
 
 
 class _Walk:
-    """Footholds below the path, and the way of a foot between and on them."""
+    """Footholds below the path, and the motion of a foot on and between them."""
 
     def __init__(self, gait: Gait, t: Array, heading: Array, path: Array, height: float) -> None:
         self._gait, self._t, self._heading, self._path = gait, t, heading, path
         self._height = height
 
     def foot(self, hip: Array, stances: _Stances, rng: np.random.Generator) -> Array:
-        """Position of one foot in the world [m], shape (n, 3)."""
+        """Return the position of one foot in the world [m], shape (n, 3)."""
         t, k = self._t, stances.index
         middle = np.where(np.arange(len(stances.down)) > 0, 0.5 * (stances.down + stances.up), 0.0)
         below = self._path + _rotated(self._heading, hip)
@@ -169,7 +169,7 @@ class _Walk:
         return feet
 
     def _imperfect(self, ahead: Array, stances: _Stances, rng: np.random.Generator) -> Array:
-        """Displacement of a foot from its foothold in stance [m]; the hip is `ahead` of it, shape (n, 3)."""
+        """Return the displacement of a foot from its foothold in stance [m], with the hip `ahead`, (n, 3)."""
         foot, h, t, k = self._gait.foot, self._height, self._t, stances.index
         n = len(stances.down)
         forward = np.stack([np.cos(self._heading), np.sin(self._heading), 0.0 * t], axis=1)
@@ -205,7 +205,7 @@ def _oscillation(
     height: float,
     rng: np.random.Generator,
 ) -> tuple[Array, Array]:
-    """Position [m] and roll, pitch, yaw [rad] of the base with the oscillations of the gait."""
+    """Return position [m] and roll, pitch, yaw [rad] of the base with the oscillations of the gait."""
     base = gait.base
     two = 4.0 * np.pi * phase + rng.uniform(0.0, 2.0 * np.pi)
     one = 2.0 * np.pi * phase + rng.uniform(0.0, 2.0 * np.pi)
@@ -224,7 +224,7 @@ def _oscillation(
 
 
 def _ringing(gait: Gait, t: Array, stances: Sequence[_Stances], rng: np.random.Generator) -> Array:
-    """Displacement of the base after touchdowns [m]: a change of velocity that rings off."""
+    """Return the displacement of the base after touchdowns [m]: a change of velocity that rings down."""
     out = np.zeros((len(t), 3))
     omega = 2.0 * np.pi * RING_HZ
     for down in np.concatenate([s.down[1:] for s in stances]):
@@ -236,7 +236,7 @@ def _ringing(gait: Gait, t: Array, stances: Sequence[_Stances], rng: np.random.G
 
 
 def _body_rate(angles: Array, rates: Array) -> Array:
-    """w_B = E(roll, pitch) (roll', pitch', yaw')."""
+    """Return w_B = E(roll, pitch) (roll', pitch', yaw') [rad/s]."""
     cr, sr = np.cos(angles[:, 0]), np.sin(angles[:, 0])
     cp, sp = np.cos(angles[:, 1]), np.sin(angles[:, 1])
     r, p, y = rates.T

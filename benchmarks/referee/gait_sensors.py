@@ -1,4 +1,4 @@
-"""What imperfect sensors of a legged robot read in a synthetic gait."""
+"""Readings of imperfect sensors of a legged robot in a synthetic gait."""
 
 from dataclasses import dataclass
 
@@ -25,12 +25,12 @@ from inertial_estimation.synthetic.synthetic_sensors import (
 )
 
 START_NS = 1_700_000_000 * NANOSECONDS
-TOLERANCE = 1e-7  # of the feet's positions [m]
-DIFFERENCE = 1e-5  # of joint positions, by which Jacobians are determined [rad]
-ITERATIONS, REUSED = 40, 5  # of Newton's method, and after how many the Jacobians are computed anew
+TOLERANCE = 1e-7  # largest error of the feet's positions [m]
+DIFFERENCE = 1e-5  # step of the central differences for Jacobians [rad]
+ITERATIONS, REUSED = 40, 5  # iterations of Newton's method, and iterations with the same Jacobians
 GRAVITY = np.array([0.0, 0.0, -STANDARD_GRAVITY])
-FRICTION_SPEED = 0.02  # over which Coulomb friction changes sign [rad/s]
-VIBRATION_DECAY = 0.05  # of the IMU's vibration after a touchdown [s]
+FRICTION_SPEED = 0.02  # speed over which Coulomb friction changes sign [rad/s]
+VIBRATION_DECAY = 0.05  # decay time of the IMU's vibration after a touchdown [s]
 
 
 @dataclass(frozen=True)
@@ -42,17 +42,17 @@ class GaitSensors:
     force_bias: float = 0.03  # standard deviation of its constant offset on each axis [m/s^2]
     rate_noise: float = 0.005  # standard deviation of every reading of the gyroscope [rad/s]
     rate_bias: float = 0.004  # standard deviation of its constant offset on each axis [rad/s]
-    rate_scale: float = 0.003  # standard deviation of its error of scale on each axis
+    rate_scale: float = 0.003  # standard deviation of its scale factor error on each axis
     vibration: float = 0.0  # amplitude of the accelerometer's vibration after a touchdown [m/s^2]
-    rate_vibration: float = 0.0  # that of the gyroscope [rad/s]
+    rate_vibration: float = 0.0  # amplitude of the gyroscope's vibration after a touchdown [rad/s]
     encoder_offset: float = 0.005  # standard deviation of constant offsets of the joints [rad]
     velocity_noise: float = 0.02  # standard deviation of every joint velocity [rad/s]
     wrench_noise: float = 0.01  # standard deviation of every contact force, over the robot's weight
     wrench_delay_s: float = 0.0  # delay of the contact forces [s]
-    missing: float = 0.0  # share of the time in which a contact's force reads zero
-    phantom: float = 0.0  # share of the time in which a foot in the air reads a tenth of the weight
+    missing: float = 0.0  # share of the time in which the measured force of a contact is zero
+    phantom: float = 0.0  # share of the time in which that of a foot in the air is a tenth of the weight
     effort_noise: float = 0.0  # standard deviation of joint torques, over the robot's weight [m]
-    effort_friction: float = 0.0  # Coulomb friction of the joints in their torques, likewise [m]
+    effort_friction: float = 0.0  # Coulomb friction of the joints, over the robot's weight [m]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class GaitReadings:
     wrenches: Array  # wrench of each contact in its wrench frame [N, Nm], shape (n, m, 6)
     forces: Array  # true vertical force at each contact [N], shape (n, m)
     up_I: Array  # the true vertical in the IMU frame, shape (n, 3)
-    up_B: Array  # that in the base frame, shape (n, 3)
+    up_B: Array  # the true vertical in the base frame, shape (n, 3)
     orientation: Array  # true orientation of the base (x y z w), shape (n, 4)
     position: Array  # true position of the base [m], shape (n, 3)
 
@@ -89,7 +89,7 @@ def gait_readings(
         posture: Joint positions at rest [rad], shape (n_joints,).
         motion: Motion of base and feet.
         sensors: Imperfections.
-        rng: Source of the noise.
+        rng: Random generator of the noise.
 
     Returns:
         The readings.
@@ -126,7 +126,7 @@ def gait_readings(
 def _torques(
     setup: RobotSetup, joints: tuple[Array, ...], base: tuple[Array, ...], wrenches_F: Array
 ) -> Array:
-    """Return the torques on the links with which a robot moves as given [Nm], shape (n, n_joints)."""
+    """Return the torques on the links that produce a given motion [Nm], shape (n, n_joints)."""
     load, torques = PredictedForces(setup.robot, setup.contacts), np.empty_like(joints[0])
     for i, (q, v, a, f, w, dw) in enumerate(zip(*joints, *base, strict=True)):
         state = load.at(q, v, a, (f, w, dw))
@@ -149,7 +149,7 @@ def gait_recording(setup: RobotSetup, readings: GaitReadings) -> MemoryRecording
 
 
 class _Legs:
-    """Joint positions and velocities with which the feet are where they are to be; Newton's method."""
+    """Joint positions and velocities of given positions of the feet, by Newton's method."""
 
     def __init__(self, setup: RobotSetup, posture: Array) -> None:
         self.view = ContactView(setup.robot, setup.contacts, setup.imu)
@@ -162,7 +162,7 @@ class _Legs:
         return self.view.points_B
 
     def _joints_of_legs(self, posture: Array) -> list[list[int]]:
-        """Joints that move each contact."""
+        """Return the joints that move each contact."""
         bent = posture + 0.1
         feet, legs = self._feet(bent), [list[int]() for _ in self.view.points]
         for joint in range(len(posture)):
@@ -175,7 +175,7 @@ class _Legs:
         return legs
 
     def follow(self, t: Array, feet_B: Array) -> tuple[Array, Array, Array]:
-        """Solve for every sample; feet in the base frame [m], shape (n, m, 3).
+        """Solve for every sample; `feet_B` are the feet in the base frame [m], shape (n, m, 3).
 
         Returns:
             Positions and velocities of the joints, and orientations of the wrench frames in the IMU frame.
@@ -191,7 +191,7 @@ class _Legs:
         return q, v, np.array(rotations)
 
     def _solve(self, feet_B: Array) -> None:
-        """Newton's method with the inverse Jacobians of an earlier sample while they still converge."""
+        """Iterate by Newton's method, with the inverse Jacobians of an earlier sample if they converge."""
         for iteration in range(ITERATIONS):
             left = feet_B - self._feet(self._q)
             if np.abs(left).max() < TOLERANCE:
@@ -203,7 +203,7 @@ class _Legs:
         raise ConfigurationError(f"a foot cannot reach: off by {np.abs(left).max():.2e} m")
 
     def _inverse_jacobians(self) -> Array:
-        """Joint velocities of each leg by the velocity of its foot in the base frame, shape (m, 3, 3)."""
+        """Return the maps from the velocity of each foot (base frame) to its joint rates, shape (m, 3, 3)."""
         J = np.empty((len(self._legs), 3, 3))
         for i in range(3):
             d = np.zeros_like(self._q)
@@ -242,7 +242,7 @@ def _wrenches(forces: Array, R_WF: Array) -> Array:
 
 
 def _episodes(share: float, n: int, m: int, h: float, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Episodes of 60 ms that cover a share of the time, shape (n, m)."""
+    """Return flags of episodes of 60 ms that cover a share of the time, shape (n, m)."""
     length = max(1, round(0.06 / h))
     blocks = rng.uniform(size=(n // length + 1, m)) < share
     episodes: NDArray[np.bool_] = np.repeat(blocks, length, axis=0)[:n]

@@ -1,4 +1,4 @@
-"""Synthetic trots of quadrupeds, of which the truth is known: soft ground, circles, flight, late contacts."""
+"""Synthetic gaits of quadrupeds with known truth: soft ground, circles, flight, delayed contacts."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,7 +22,7 @@ from inertial_estimation.inputs.config import RobotConfig
 from inertial_estimation.models.robot_config import robot_from_config
 
 RATE_HZ, LENGTH_S = 500.0, 10.0
-BEGUN_S = 4.0  # from which on the error counts: 2 s of rest, 1 s of fading in
+BEGUN_S = 4.0  # time from which on the error counts: 2 s of rest, 1 s of fading in
 STRIDES = {"hyq": 1.0, "go2": 1.3}  # short legs step faster
 WALK = Gait(
     offsets=(0.0, 0.5, 0.75, 0.25),
@@ -79,7 +79,7 @@ def quadruped(robot: str) -> tuple[Any, Any, np.ndarray]:
 
 
 def readings_of(robot: str, gait: str, seed: int, length_s: float = LENGTH_S) -> tuple[Any, GaitReadings]:
-    """Return the model of a robot, and what its sensors read in a gait."""
+    """Return the model of a robot, and the readings of its sensors in a gait."""
     _file, setup, posture = quadruped(robot)
     motion, sensors = GAITS[gait]
     rng = np.random.default_rng([seed, list(GAITS).index(gait)])
@@ -97,7 +97,7 @@ def tilt_errors(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Run the tilt pipeline; return error and stated sigma of the tilt [deg], NaN without an estimate.
 
-    The recording is what the pipeline is given of the readings; None: all of them, as they are.
+    The recording contains the readings that the pipeline gets; None: all readings, unchanged.
     """
     changes = [("contact.source", "wrench"), *overrides]
     file = quadruped(robot)[0].overridden([("tilt_observer", name, value) for name, value in changes])
@@ -107,7 +107,7 @@ def tilt_errors(
     error, sigma = np.full((2, len(readings.times_s)), np.nan)
     stamps = np.array([estimate.state.stamp_ns for estimate in run.base])
     at = np.round((stamps - START_NS) * 1e-9 / readings.times_s[1]).astype(int)
-    at = at.clip(0, len(error) - 1)  # of a stamp that comes late
+    at = at.clip(0, len(error) - 1)  # stamps may be later than the last sample
     tilts = np.array([estimate.tilt_B for estimate in run.base])
     error[at] = np.degrees(np.arccos(np.clip(np.sum(tilts * readings.up_B[at], axis=1), -1.0, 1.0)))
     sigma[at] = np.degrees([estimate.tilt_sigma for estimate in run.base])
@@ -115,10 +115,10 @@ def tilt_errors(
 
 
 def gait_rows(robot: str, gait: str, seeds: Sequence[int], source: str) -> list[Row]:
-    """Return rms error of the tilt, the same over its sigma, and silence, from the begin of the motion on.
+    """Return rms error of the tilt, its ratio to sigma, and time without estimates, during the motion.
 
-    Most of the error of one seed is constant: an offset of the accelerometer, drawn once. Sigma is that of
-    all the offsets there may be, so that the error over it is that of all seeds together.
+    Most of the error of one seed is constant: an offset of the accelerometer, drawn once. Sigma covers all
+    offsets that may be drawn, so the ratio is that of the errors of all seeds together.
     """
     found = []
     for seed in seeds:

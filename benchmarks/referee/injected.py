@@ -1,4 +1,4 @@
-"""Errors that are injected into recordings, to judge what `check` says of them."""
+"""Errors that are injected into recordings, to evaluate the findings of `check`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -13,19 +13,19 @@ from inertial_estimation.models.bodies import BodyPlacements
 
 LATE_NS = 60_000_000
 DEGREES, GRAVITY = 180.0 / np.pi, 9.80665
-TELLING = 0.15  # rms effort of a joint over the largest one, from which on its effort can be judged
-TRAVEL, AWAY = 0.15, 0.3  # [rad], of a joint that moves, and rms position of one whose sign shows
+TELLING = 0.15  # smallest ratio of a joint's rms effort to the largest one for its effort to be checked
+TRAVEL, AWAY = 0.15, 0.3  # travel of a moving joint, and rms position from which its sign matters [rad]
 QUARTER = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])  # turn about x
 ABOUT_Z = np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
-Changed = tuple[Any, str]  # recording, and the subject that has to be named; empty: none
+Changed = tuple[Any, str]  # changed recording, and the subject that must be named; empty: any
 Inject = Callable[[Any, np.random.Generator], Changed | None]
 Joints = Sequence[JointReading]
 
 
 class Kind(NamedTuple):
-    """A kind of error: the checks of which one has to name it, and what injects it.
+    """A kind of error: the checks of which one has to name it, and the function that injects it.
 
-    The latter returns the changed recording and the subject; None where the recording cannot show the error.
+    The function returns the changed recording and the subject; None if the recording cannot show the error.
     """
 
     checks: tuple[str, ...]
@@ -33,7 +33,7 @@ class Kind(NamedTuple):
 
 
 def every(kind: type, change: Callable[[Any], Any], needs: str = "stamp_ns") -> Inject:
-    """Return what changes all samples of a type that have a quantity."""
+    """Return a function that changes all samples of a type, if they have the quantity `needs`."""
 
     def inject(recording: Any, _rng: np.random.Generator) -> Changed | None:
         samples = [entry.sample for entry in recording.messages[:1000] if isinstance(entry.sample, kind)]
@@ -49,7 +49,7 @@ def joint_states(recording: Any) -> Joints:
 
 
 def with_effort(joints: Joints) -> np.ndarray:
-    """Return the joints with large efforts, on which an error shows."""
+    """Return the indices of joints with large efforts, on which errors are visible."""
     if joints[0].effort is None:
         return np.zeros(0, int)
     rms = np.sqrt(np.mean(np.array([s.effort for s in joints]) ** 2, axis=0))
@@ -57,12 +57,12 @@ def with_effort(joints: Joints) -> np.ndarray:
 
 
 def that_travel(joints: Joints) -> np.ndarray:
-    """Return the joints that move."""
+    """Return the indices of joints that move."""
     return np.flatnonzero(np.ptp(np.array([s.position for s in joints]), axis=0) > TRAVEL)
 
 
 def away_from_zero(joints: Joints) -> np.ndarray:
-    """Return the joints with large efforts that are not at zero."""
+    """Return the indices of joints with large efforts whose positions are away from zero."""
     away = np.sqrt(np.mean(np.array([s.position for s in joints]) ** 2, axis=0)) > AWAY
     found = with_effort(joints)
     return found[away[found]]
@@ -71,7 +71,7 @@ def away_from_zero(joints: Joints) -> np.ndarray:
 def one_joint(
     showing: Callable[[Joints], np.ndarray], factor: float, *quantities: str, offset: float = 0.0
 ) -> Inject:
-    """Return what changes quantities of a joint that is drawn among those on which it shows."""
+    """Return a function that changes quantities of a random joint among those of `showing`."""
 
     def inject(recording: Any, rng: np.random.Generator) -> Changed | None:
         joints = joint_states(recording)
@@ -100,19 +100,19 @@ def renamed(recording: Any, rng: np.random.Generator) -> Changed:
 
 
 def efforts(factor: float) -> Inject:
-    """Return what multiplies the efforts of all joints."""
+    """Return a function that multiplies the efforts of all joints."""
     return every(JointReading, lambda s: replace(s, effort=factor * s.effort), "effort")
 
 
 def imu(rate: np.ndarray, force: np.ndarray) -> Inject:
-    """Return what multiplies the readings of the IMU by matrices."""
+    """Return a function that multiplies the readings of the IMU by matrices."""
     return every(
         ImuSample, lambda s: ImuSample(s.stamp_ns, force @ s.specific_force_I, rate @ s.angular_rate_I)
     )
 
 
 def imu_later(shift_ns: int) -> Inject:
-    """Return what stamps the readings of the IMU too late."""
+    """Return a function that shifts the stamps of the IMU to later times."""
     return every(ImuSample, lambda s: replace(s, stamp_ns=s.stamp_ns + shift_ns))
 
 
@@ -122,7 +122,7 @@ def wrench_topics(recording: Any) -> list[str]:
 
 
 def turned_wrench(recording: Any, rng: np.random.Generator) -> Changed | None:
-    """Turn the sign of one contact's wrench."""
+    """Reverse the sign of one contact's wrench."""
     topics = wrench_topics(recording)
     if not topics:
         return None
@@ -165,7 +165,7 @@ def gaps(recording: Any, _rng: np.random.Generator) -> Changed:
 
 
 def without_gravity(setup: Any) -> Inject:
-    """Return what takes the torques of gravity from the efforts of an arm, as some drivers do."""
+    """Return a function that subtracts the torques of gravity from the efforts of an arm, as some drivers."""
 
     def inject(recording: Any, rng: np.random.Generator) -> Changed | None:
         robot, data, names = setup.robot, setup.robot.model.createData(), joint_states(recording)[0].names
@@ -185,7 +185,7 @@ def without_gravity(setup: Any) -> Inject:
 
 
 def in_base_axes(setup: Any) -> Inject:
-    """Return what sends the contact wrenches in the axes of the base, as many state estimators do."""
+    """Return a function that rotates contact wrenches to the axes of the base, as many state estimators."""
 
     def inject(recording: Any, _rng: np.random.Generator) -> Changed | None:
         robot, frames = setup.robot, {f"/{c.name}/wrench": c.wrench_frame for c in setup.contacts}
@@ -246,7 +246,7 @@ KINDS: Mapping[str, Kind] = {
 
 
 def kinds_of(setup: Any) -> Mapping[str, Kind]:
-    """Return all kinds, those that need the model of the robot among them."""
+    """Return all kinds, including those that need the model of the robot."""
     return {
         **KINDS,
         "efforts without gravity": Kind(("efforts without gravity",), without_gravity(setup)),

@@ -1,4 +1,4 @@
-"""Closed loops in simulation: what the controller gains by the estimates, and a walk."""
+"""Closed loops in simulation: benefit of the estimates for the controller, and a walk."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,11 +18,11 @@ STEPS, STRIDE_M, WALK_S = 10, 0.15, 11.0
 
 
 def loop_rows(scene: str, seed: int, unlike: bool, variants: Sequence[bool]) -> list[Row]:
-    """Return how many times smaller an error is with the estimates, and how often the robot falls.
+    """Return the ratio of the errors without and with the estimates, and the number of falls.
 
-    The mass of a forearm (scene "elbow") or of the torso ("pelvis") varies; the settings of the filter are
-    shipped, but in the variants that estimate errors of sensors, too. The robot may be unlike its file
-    (masses 3 %, places 3 mm). A spread over seeds is not affordable here.
+    The mass of a forearm (scene "elbow") or of the torso ("pelvis") varies; the filter has its shipped
+    settings, except for the variants that also estimate sensor errors. The robot may differ from its
+    description (masses 3 %, centres of mass 3 mm). A spread over seeds would take too long here.
     """
     overrides = dict(ELBOW_OVERRIDES if scene == "elbow" else PELVIS_OVERRIDES)
     overrides["inertial_ekf"] = {"links": overrides["inertial_ekf"]["links"]}
@@ -45,7 +45,7 @@ def loop_rows(scene: str, seed: int, unlike: bool, variants: Sequence[bool]) -> 
 def held(
     scene: str, seed: int, overrides: dict[str, Any], unlike: bool, *, adaptation: bool
 ) -> tuple[float, int]:
-    """Return the rms error of what is to be held, and whether the robot fell."""
+    """Return the rms error of the controlled quantity, and whether the robot fell."""
     robot = RobotLoop("talos", overrides)
     urdf = perturbed_robot(robot, seed)[0] if unlike else ""
     options = {"adaptation": adaptation, "duration_s": LENGTHS_S[scene], "true_urdf": urdf}
@@ -56,7 +56,7 @@ def held(
 
 
 def walk_rows(seeds: Sequence[int]) -> list[Row]:
-    """Return falls, way and lean of a TALOS unlike its file that is pushed while it walks."""
+    """Return falls, distance and lean of a TALOS that differs from its description and is pushed."""
     falls, way, lean = np.array([_walk(seed) for seed in seeds]).T
     head = "TALOS walks and is pushed"
     return [

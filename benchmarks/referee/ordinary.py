@@ -1,8 +1,8 @@
-"""Ordinary robots, as strangers bring them: each case is right or wrong.
+"""Ordinary robots, as users bring them: each case is right or wrong.
 
 A case is a function in one of the modules `ordinary_*` with the decorator `case` of its module: it gets a
-folder of its own, makes a small input by itself, runs the package on it as its user does, and returns what is
-wrong, or nothing.
+separate folder, generates a small input, runs the package on it as a user does, and returns the problem as a
+text, empty if there is none.
 """
 
 import importlib
@@ -22,14 +22,14 @@ from benchmarks.referee.row import Better, Row
 
 Check = Callable[[Path], str]
 ROBOT, LENGTH_S, COUNTED_FROM_S = "go2", 8.0, 4.0  # 2 s of rest, 1 s of fading in
-PERIOD_S = 0.02  # in each of which there is an estimate, nearly always
+PERIOD_S = 0.02  # nearly every interval of this length has to contain an estimate
 
 
 class Cases(dict[str, Check]):
     """The cases of a module by name, and the decorator that registers them."""
 
     def __call__(self, name: str) -> Callable[[Check], Check]:
-        """Return what registers a function under a name."""
+        """Return a decorator that registers a function under a name."""
 
         def registered(check: Check) -> Check:
             self[name] = check
@@ -54,7 +54,7 @@ def rows_of(module: str) -> list[Row]:
 
 @cache
 def trot() -> tuple[Any, Any]:
-    """Return what the sensors of a trotting Go2 read, and the same as a recording."""
+    """Return the readings of the sensors of a trotting Go2, and the same as a recording."""
     setup, readings = readings_of(ROBOT, "trot", 0, LENGTH_S)
     return readings, gait_recording(setup, readings)
 
@@ -72,19 +72,19 @@ def tilt_rms(recording: Any, readings: Any, overrides: Sequence[tuple[str, Any]]
 
 @cache
 def clean() -> float:
-    """Return the rms error of the tilt from the recording of the trot as it is [deg]."""
+    """Return the rms error of the tilt from the unchanged recording of the trot [deg]."""
     readings, recording = trot()
     return tilt_rms(recording, readings)
 
 
 def worse(recording: Any, *overrides: tuple[str, Any], factor: float = 1.25, least: float = 0.03) -> str:
-    """Return what is wrong if the tilt is worse than in the clean trot by more than a share and a rest."""
+    """Return a text if the tilt error exceeds `factor` times that of the clean trot plus `least` [deg]."""
     error = tilt_rms(recording, trot()[0], overrides)
     return "" if error <= factor * clean() + least else f"tilt {error:.3f} deg, clean {clean():.3f} deg"
 
 
 def replayed(recording: Any, folder: Path, *options: str) -> tuple[int, str]:
-    """Replay a recording or a bag for the tilt alone; return the exit code and all that is printed."""
+    """Replay a recording or a bag for the tilt alone; return the exit code and the output."""
     bag = recording if isinstance(recording, Path) else written(recording, folder / "bag")
     given = ("--config", ROBOT, "--only", "tilt_observer", "--no-figures", *options)
     if not any("contact.source" in option for option in options):
@@ -92,6 +92,6 @@ def replayed(recording: Any, folder: Path, *options: str) -> tuple[int, str]:
     return ran("replay", bag, *given, "--output", folder / "replay")
 
 
-def said(found: Sequence[dict[str, str]]) -> str:
+def text_of(found: Sequence[dict[str, str]]) -> str:
     """Return sentences and remedies of findings as one text."""
     return " ".join(f"{one['sentence']} {one['remedy']}" for one in found)

@@ -1,4 +1,4 @@
-"""Descriptions as vendors ship them: `init` has to read them and to find legs, feet and what is measured."""
+"""Descriptions as vendors ship them: `init` has to read them and to find legs, feet and measured joints."""
 
 from pathlib import Path
 from typing import Any
@@ -13,18 +13,18 @@ case = Cases()
 
 
 def initialised(urdf: Urdf | str, folder: Path) -> dict[str, Any] | str:
-    """Return the parameters that `init` writes for all nodes, or what it says instead."""
+    """Return the parameters that `init` writes for all nodes, or its output if it writes none."""
     source, file = folder / "robot.urdf", folder / "robot.yaml"
     source.write_text(urdf if isinstance(urdf, str) else urdf.text(), encoding="utf-8")
-    code, said = ran("init", source, "--output", file, "--no-trial")
+    code, output = ran("init", source, "--output", file, "--no-trial")
     if code or not file.exists():
-        return said.strip()[-150:] or f"ended with {code}"
+        return output.strip()[-150:] or f"ended with {code}"
     shared: dict[str, Any] = yaml.safe_load(file.read_text(encoding="utf-8"))["/**"]["ros__parameters"]
     return shared
 
 
 def legged(urdf: Urdf | str, folder: Path, *, contacts: int = 2, unlocked: tuple[str, ...] = ()) -> str:
-    """Return what is wrong with a robot with legs, an IMU and joints that must not be locked."""
+    """Return the problem with the contacts and locked joints of a legged robot, empty if there is none."""
     found = initialised(urdf, folder)
     if isinstance(found, str):
         return found
@@ -36,13 +36,13 @@ def legged(urdf: Urdf | str, folder: Path, *, contacts: int = 2, unlocked: tuple
 
 @case("description: a plain humanoid")
 def plain(folder: Path) -> str:
-    """Nothing is odd."""
+    """No unusual names or structure."""
     return legged(humanoid(), folder)
 
 
 @case("description: joints named like links (NAO)")
 def like_links(folder: Path) -> str:
-    """Links and joints have name spaces of their own; a finger is to be locked."""
+    """Links and joints have separate name spaces; a finger is to be locked."""
     urdf = humanoid(joint_name="{side}_{part}", link_name="{side}_{part}")
     for side in ("left", "right"):
         urdf.link(f"{side}_hand_finger", 0.05, (0.02, 0.02, 0.05))
@@ -52,7 +52,7 @@ def like_links(folder: Path) -> str:
 
 @case("description: legs behind a waist joint (Booster T1)")
 def behind_a_waist(folder: Path) -> str:
-    """The root is the trunk, and both legs hang on a waist that turns."""
+    """The root is the trunk, and both legs are attached to a waist joint."""
     urdf = humanoid(base="hips")
     urdf.link("trunk", 12.0, (0.2, 0.3, 0.4))
     urdf.joint("waist", "trunk", "hips", (0.0, 0.0, -0.4), Z)
@@ -61,7 +61,7 @@ def behind_a_waist(folder: Path) -> str:
 
 @case("description: links named rotor and stator (Upkie)")
 def rotors(folder: Path) -> str:
-    """Hip and knee are measured; the wheels are what turns without end."""
+    """Hip and knee are measured; only the wheels are continuous."""
     urdf = Urdf()
     urdf.link("base", 3.0, (0.15, 0.2, 0.2))
     urdf.link("imu")
@@ -98,7 +98,7 @@ def many_frames(folder: Path) -> str:
 
 @case("description: a rod beside the foot (Cassie)")
 def rod(folder: Path) -> str:
-    """A closed chain is cut: a light rod without motor ends beside the foot, which stays."""
+    """A closed chain is cut: a light rod without motor ends beside the foot, whose joints remain unlocked."""
     urdf = humanoid()
     for side in ("left", "right"):
         urdf.link(f"{side}_achilles_rod", 0.1, (0.02, 0.02, 0.3))
@@ -112,7 +112,7 @@ def rod(folder: Path) -> str:
 
 @case("description: limits of -Inf and Inf, no effort (Kinova's exporter)")
 def infinite_limits(folder: Path) -> str:
-    """An infinite limit is none."""
+    """An infinite limit counts as no limit."""
     urdf, parent, at = Urdf(), "root", (0.0, 0.0, 0.0)
     urdf.link("root")
     for i in range(1, 5):
@@ -126,7 +126,7 @@ def infinite_limits(folder: Path) -> str:
 
 @case("description: a floating joint at the root")
 def floating_root(folder: Path) -> str:
-    """Some add the free motion of the base to the description."""
+    """Some descriptions contain the free motion of the base."""
     urdf = humanoid()
     urdf.link("world")
     urdf.joint("free", "world", "pelvis")

@@ -1,4 +1,4 @@
-"""A quadruped with a kilogram more than its file: who is accused, and how sure the tilt is of itself."""
+"""A quadruped that weighs a kilogram more than its description: findings of `check`, sigma of the tilt."""
 
 import xml.etree.ElementTree as ET
 from dataclasses import replace
@@ -19,15 +19,15 @@ from inertial_estimation.replay.reference import ReplayReference, true_tilt_erro
 from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC
 
 ROBOT, MORE_KG, LENGTH_S = "go2", 1.0, 15.0
-# Of a robot of this size. Its accelerometer has the offsets of a common one (0.04 m/s^2 on one axis): a robot
-# that stays level cannot tell them from a tilt, so that a sigma must contain them.
+# Noise of a robot of this size. Its accelerometer has common offsets (0.04 m/s^2 on one axis): a robot that
+# stays level cannot distinguish them from a tilt, so that the sigma must contain them.
 NOISE = replace(ie.REALISTIC, effort=0.05, force=0.5, torque=0.02, specific_force_bias=(0.04, -0.03, 0.02))
 case = Cases()
 
 
 @cache
 def walk_of_a_heavier_robot() -> Any:
-    """Return a recording of a simulated Go2 that walks, its trunk 1 kg heavier than its file says."""
+    """Return a recording of a walking simulated Go2, whose trunk is 1 kg heavier than in its description."""
     robot = RobotLoop(ROBOT, noise=NOISE)
     root = ET.fromstring(robot.urdf)
     trunk = max(root.iterfind("link/inertial/mass"), key=lambda mass: float(mass.get("value", "0")))
@@ -36,7 +36,7 @@ def walk_of_a_heavier_robot() -> Any:
 
 
 def besides_mass(bag: Path) -> tuple[str, bool]:
-    """Return what `check` says besides that the robot weighs more than its file, and whether it says that."""
+    """Return the findings of `check` other than a larger mass, and whether it finds the larger mass."""
     texts = [
         f"{one['check']} of {one['subject']}: {one['sentence']}" for one in accused(bag, "--config", ROBOT)
     ]
@@ -46,20 +46,20 @@ def besides_mass(bag: Path) -> tuple[str, bool]:
 
 @case("masses: `check` of a walk without foot forces accuses nothing that is exact (Go2)")
 def nothing_exact_accused(folder: Path) -> str:
-    """The trunk weighs a kilogram more than its file says; all joints are exact."""
+    """The trunk weighs a kilogram more than in its description; all joints are exact."""
     return besides_mass(written(walk_of_a_heavier_robot(), folder / "bag", ["wrench"]))[0]
 
 
 @case("masses: `check` of a walk with foot forces names the kilogram, nothing else (Go2)")
 def kilogram_named(folder: Path) -> str:
-    """7 % of the robot's mass."""
+    """The kilogram is 7 % of the robot's mass."""
     wrong, named = besides_mass(written(walk_of_a_heavier_robot(), folder / "bag"))
     return wrong or ("" if named else "nothing said")
 
 
 @case("sigma: of the tilt, near its error without foot forces (Go2)")
 def sigma_near_error(folder: Path) -> str:
-    """Contacts by joint torques; the error is that to the true vertical, without an alignment."""
+    """Contacts by joint torques; the error is the angle to the true vertical, without an alignment."""
     with ie.BagRecording(written(walk_of_a_heavier_robot(), folder / "bag", ["wrench"])) as bag:
         file = ie.load_configs([ROBOT]).overridden([("tilt_observer", "contact.source", "joint_torques")])
         pipelines = ie.build_pipelines(file, only=["tilt_observer"])

@@ -1,4 +1,4 @@
-"""Sources as robots have them: quiet feet, switches, other frames, an IMU alone, Unitree's LowState."""
+"""Sources of real robots: constant foot sensors, switches, other frames, an IMU alone, Unitree's LowState."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -43,7 +43,7 @@ case = Cases()
 
 
 def sent(recording: Any, bag: Path, frame_id: str = "", *, switches: bool = False) -> Path:
-    """Write a recording whose IMU messages have a frame in their header, or whose feet are switches."""
+    """Write a recording whose IMU messages have a frame id, or whose foot sensors are switches."""
     on_off = {name for name in recording.topics if switches and name.endswith("/wrench")}
     topics = {name: SWITCH if name in on_off else kind for name, kind in recording.topics.items()}
     with new_bag(bag, topics) as writer:
@@ -61,7 +61,7 @@ def sent(recording: Any, bag: Path, frame_id: str = "", *, switches: bool = Fals
 
 @case("feet: integer sensors that stand still do not silence the orientation (Go1)")
 def quiet_feet(_folder: Path) -> str:
-    """From 2 s on all four sensors repeat an integer, as those of a standing robot do."""
+    """From 2 s on all four sensors repeat an integer, as those of a standing robot."""
     _file, setup, posture = quadruped(ROBOT)
     motion, sensors = GAITS["walk"]
     rng, feet = np.random.default_rng(0), feet_at_rest(setup, posture)
@@ -85,7 +85,7 @@ def quiet_feet(_folder: Path) -> str:
 
 @case("contacts: on or off (std_msgs/Bool)")
 def switched(folder: Path) -> str:
-    """A foot says whether it touches; nobody writes a node to turn this into forces."""
+    """A foot reports whether it is in contact; no node converts this to forces."""
     bag = sent(trot()[1], folder / "bag", switches=True)
     code, text = replayed(bag, folder, "--param", "tilt_observer.contact.source=switch")
     return text.strip()[-150:] if code else ""
@@ -102,14 +102,14 @@ def other_frame(folder: Path) -> str:
 
 @case("frames: IMU readings in a frame that the description does not have, named")
 def unknown_frame(folder: Path) -> str:
-    """They are taken as the parameters say."""
+    """The frame of the parameters is used."""
     text = replayed(sent(trot()[1], folder / "bag", "imu_optical_frame"), folder)[1]
     return "" if "imu_optical_frame" in text else text.strip()[-150:]
 
 
 @case("frames: forces of the feet in the axes of the base (`wrench_frames`)")
 def base_axes(_folder: Path) -> str:
-    """As a state estimator of a quadruped sends them."""
+    """As published by a state estimator of a quadruped."""
     readings, recording = trot()
     index = {f"/{name}/wrench": k for k, name in enumerate(quadruped(ROBOT)[1].contact_names)}
     row = {stamp: k for k, stamp in enumerate(sorted({e.sample.stamp_ns for e in recording.messages}))}
@@ -144,7 +144,7 @@ def imu_alone(_folder: Path) -> str:
 
 @case("Unitree: LowState in a bag, by `inputs.map: [unitree_go]`")
 def low_state(folder: Path) -> str:
-    """One topic has IMU, motors and feet; the bag has the definition of its type."""
+    """One topic carries IMU, motors and feet; the bag contains the definition of its type."""
     readings, recording = trot()
     kind, store = "unitree_go/msg/LowState", get_typestore(Stores.ROS2_JAZZY)
     store.register(get_types_from_msg(LOW_STATE, kind))

@@ -1,4 +1,4 @@
-"""Streams as drivers send them: in bursts, late, by other clocks or without stamps; joints in parts."""
+"""Streams as drivers publish them: in bursts, delayed, by other clocks or without stamps; joints in parts."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 
 from benchmarks.referee.commands import accused
-from benchmarks.referee.ordinary import ROBOT, Cases, replayed, said, trot, worse
+from benchmarks.referee.ordinary import ROBOT, Cases, replayed, text_of, trot, worse
 from benchmarks.referee.readings import changed, of_type, written
 from inertial_estimation import ImuSample, JointReading
 
 LATE_NS = 20_000_000
-BOOT_NS = 1_699_999_000 * 10**9  # by which the clock of a board is behind
+BOOT_NS = 1_699_999_000 * 10**9  # time by which the clock of a board is behind
 case = Cases()
 
 
 def restamped(stamp: Callable[[int], int]) -> Callable[[Any], Any]:
-    """Return a change of the stamps of the IMU, which its messages are also received at."""
+    """Return a change of the stamps of the IMU, and of the log times of its messages to the same times."""
 
     def act(entry: Any) -> Any:
         if not isinstance(entry.sample, ImuSample):
@@ -30,7 +30,7 @@ def restamped(stamp: Callable[[int], int]) -> Callable[[Any], Any]:
 
 
 def in_bursts(recording: Any, share: float) -> Any:
-    """Return a recording in which stamps of the IMU are late now and then, by up to 8 ms."""
+    """Return a recording in which stamps of the IMU are occasionally late, by up to 8 ms."""
     rng = np.random.default_rng(1)
     stamps = np.array([e.sample.stamp_ns for e in recording.messages if isinstance(e.sample, ImuSample)])
     late, k = stamps.copy(), 0
@@ -52,7 +52,7 @@ def bursts(_folder: Path) -> str:
 
 @case("stamps: in bursts, all the time, in a trot")
 def bursts_always(_folder: Path) -> str:
-    """As from a driver that reads a full buffer."""
+    """As by a driver that reads a full buffer."""
     return worse(in_bursts(trot()[1], 1.0))
 
 
@@ -63,7 +63,7 @@ def on_board_clock() -> Any:
 
 @case("stamps: IMU on the boot clock of its board, named")
 def board_clock(folder: Path) -> str:
-    """The odd one out is named, not the inputs that agree."""
+    """The input with the deviating clock is named, not the inputs that agree."""
     text = replayed(on_board_clock(), folder)[1]
     named = any("clock" in line and "imu/data" in line for line in text.splitlines())
     return "" if named else text.strip()[-150:]
@@ -77,19 +77,19 @@ def board_clock_used(_folder: Path) -> str:
 
 @case("stamps: joint states of a computer whose clock is 0.2 s ahead")
 def another_computer(_folder: Path) -> str:
-    """No reading arrives before it is taken."""
+    """Stamps are later than the arrival of the readings, which is impossible."""
     ahead = of_type(JointReading, lambda s: replace(s, stamp_ns=s.stamp_ns + 10 * LATE_NS))
     return worse(changed(trot()[1], ahead))
 
 
 def unstamped() -> Any:
-    """Return the trot with joint states whose stamps nobody set."""
+    """Return the trot with joint states whose stamps are not set."""
     return changed(trot()[1], of_type(JointReading, lambda s: replace(s, stamp_ns=0)))
 
 
 @case("stamps: zero, `replay` says that nobody set them")
 def zero_stamps_named(folder: Path) -> str:
-    """Equal stamps are not what is wrong."""
+    """The message is about unset stamps, not about equal ones."""
     text = replayed(unstamped(), folder)[1]
     words = ("stamp is zero", "not set", "stamps are zero", "without a stamp")
     return "" if any(word in text for word in words) else text.strip()[-150:]
@@ -109,14 +109,14 @@ def late() -> Any:
 
 @case("delay: IMU 20 ms late, found by `check`")
 def delay_found(folder: Path) -> str:
-    """Its stamps are 20 ms older than the others' of the same motion."""
-    text = said(accused(written(late(), folder / "bag"), "--config", ROBOT))
+    """Its stamps are 20 ms later than those of the other streams for the same motion."""
+    text = text_of(accused(written(late(), folder / "bag"), "--config", ROBOT))
     return "" if "late" in text or "delay" in text else f"named: {text[:120] or 'nothing'}"
 
 
 @case("delay: IMU 20 ms late, taken away by `inputs.imu_delay`")
 def delay_used(_folder: Path) -> str:
-    """A constant delay costs nothing once it is known."""
+    """A constant delay has no effect once it is known."""
     return worse(late(), ("inputs.imu_delay", 0.02))
 
 
@@ -138,14 +138,14 @@ def in_halves(_folder: Path) -> str:
 
 @case("names: joint states with a prefix (go2/FL_hip_joint)")
 def prefix(_folder: Path) -> str:
-    """Recognised without a parameter."""
+    """The prefix is recognised without a parameter."""
     named = of_type(JointReading, lambda s: replace(s, names=tuple(f"go2/{name}" for name in s.names)))
     return worse(changed(trot()[1], named))
 
 
 @case("names: joints in another order in every message, others among them")
 def orders(_folder: Path) -> str:
-    """As from a broadcaster that reads a hash table; a gripper's joints are among them."""
+    """As by a broadcaster that iterates over a hash table; the joints of a gripper are included."""
     rng = np.random.default_rng(3)
 
     def shuffled(s: Any) -> Any:

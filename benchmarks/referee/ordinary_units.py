@@ -1,4 +1,4 @@
-"""Readings in units of the sensor's maker: g, degrees, percent of a servo."""
+"""Readings in units of the sensor's manufacturer: g, degrees, percent of a servo."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.referee.commands import accused, identified, ran
-from benchmarks.referee.ordinary import ROBOT, Cases, replayed, said, trot
+from benchmarks.referee.ordinary import ROBOT, Cases, replayed, text_of, trot
 from benchmarks.referee.readings import changed, of_type, written
 from benchmarks.referee.robots import arm
 from inertial_estimation import REALISTIC, ImuSample, JointReading, Timing, measure, synthetic_truth
@@ -32,8 +32,8 @@ def trot_in_g() -> Any:
 
 @case("units: IMU in g and deg/s, `check` names both")
 def units_of_imu(folder: Path) -> str:
-    """Both in one go, not one after the other has been mended."""
-    text = said(accused(written(trot_in_g(), folder / "bag"), "--config", ROBOT))
+    """Both are named in one run, not the second one only after the first has been corrected."""
+    text = text_of(accused(written(trot_in_g(), folder / "bag"), "--config", ROBOT))
     missing = [unit for unit in ("in g", "deg/s") if unit not in text]
     return f"not named: {missing}" if missing else ""
 
@@ -61,7 +61,7 @@ def arm_bag(folder: Path, urdf: str, coulomb: Sequence[float], noise: SensorNois
 
 
 def servo_bag(folder: Path) -> Path:
-    """Return a bag of a small arm whose efforts are percent of a servo, with the noise of servos."""
+    """Return a bag of a small arm with efforts in percent of a servo's torque and the noise of servos."""
     urdf = arm((0.1, 0.08, 0.08, 0.04, 0.03), (0.05, 0.12, 0.13, 0.06, 0.05), 5 * (10.0,), 0.12)
     return arm_bag(folder, urdf, 5 * (0.02,), REALISTIC, 100.0 / SERVO_NM)
 
@@ -79,12 +79,12 @@ def percent_in_check(folder: Path) -> str:
 
 @case("units: efforts in percent of a servo, `identify` warns")
 def percent_in_identify(folder: Path) -> str:
-    """Masses fourteen times those of the description are not taken as found."""
+    """Masses fourteen times those of the description are not accepted without a warning."""
     bag = servo_bag(folder)
     options = ("--config", folder / "arm.yaml", "--links", "*", "--split", "14", "--no-figures")
-    code, said = ran("identify", bag, *options, "--output", folder / "identified")
+    code, output = ran("identify", bag, *options, "--output", folder / "identified")
     words = ("percent", "drive_gains", "scale")
-    return "" if code or any(word in said for word in words) else "no word of the scale"
+    return "" if code or any(word in output for word in words) else "no word of the scale"
 
 
 @case("size: friction of an arm of a tonne is identified")

@@ -1,4 +1,4 @@
-"""What the referee measures: the tasks of each part. Nothing of the package is imported here."""
+"""Tasks of each part of the referee. Nothing of the package is imported here."""
 
 import os
 from collections.abc import Callable
@@ -7,10 +7,10 @@ from typing import Any
 from benchmarks.referee.task import Task
 
 ARMS = ("Panda", "Go2, legs in the air", "UR10")  # of `recordings.ARMS`
-NOISE_FACTORS = {"a third": 1.0 / 3.0, "half": 0.5, "three times": 3.0}  # stated over right
+NOISE_FACTORS = {"a third": 1.0 / 3.0, "half": 0.5, "three times": 3.0}  # stated over correct noise
 GAITS = ("walk", "trot", "trot, soft and slippery", "trot in circles, bad contacts", "trot with flight")
 QUADRUPEDS = ("hyq", "go2")
-LOOPS = (  # scene, whether the robot is unlike its file, whether errors of sensors are also estimated
+LOOPS = (  # scene, whether the robot differs from its description, whether sensor errors are estimated
     ("elbow", False, (False,)),
     ("elbow", True, (False, True)),
     ("pelvis", False, (False,)),
@@ -23,7 +23,7 @@ Add = Callable[..., None]
 
 
 def tasks(part: str, seed: int, count: int) -> list[Task]:
-    """Return the tasks of a part, of seeds from this one on where readings are synthetic."""
+    """Return the tasks of a part, with `count` seeds from this one on where readings are synthetic."""
     found: list[Task] = []
 
     def add(name: str, function: str, *arguments: Any, cost_s: float = 10.0, alone: bool = False) -> None:
@@ -34,7 +34,7 @@ def tasks(part: str, seed: int, count: int) -> list[Task]:
 
 
 def _recordings(add: Add, seed: int, _seeds: tuple[int, ...]) -> None:
-    """Only the times of starts are random."""
+    """Add the tasks on recordings, of which only the times of starts are random."""
     add("iCub", "recordings:icub", cost_s=12.0)
     add("iCub, started while it walks", "recordings:icub_begun_late")
     add("iCub, starts at random times", "recordings:icub_starts", seed, cost_s=40.0)
@@ -63,7 +63,7 @@ def _synthetic(add: Add, seed: int, seeds: tuple[int, ...]) -> None:
 
 
 def _ordinary(add: Add, _seed: int, _seeds: tuple[int, ...]) -> None:
-    """The inputs are the same in every run."""
+    """Add the ordinary robots, whose inputs are the same in every run."""
     for module in ORDINARY:
         add(f"ordinary {module}", "ordinary:rows_of", f"ordinary_{module}", cost_s=40.0)
 

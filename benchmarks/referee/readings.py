@@ -1,4 +1,4 @@
-"""Readings of recordings: simulated, changed, written, and fed to pipelines as a node is given them."""
+"""Readings of recordings: simulated, changed, written, and fed to pipelines as by a node."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -26,15 +26,15 @@ def measured(
 ) -> tuple[Any, Any]:
     """Return truth and recording at 250 Hz of a robot that moves its joints.
 
-    `rng` draws motion and load, `noise` (None: the same) the errors of the sensors; `options` are those of
-    `synthetic_truth`.
+    `rng` is the generator of motion and load, `noise` (None: the same) that of the sensor errors; `options`
+    are those of `synthetic_truth`.
     """
     truth = synthetic_truth(robot, Timing(length_s, 250.0), rng, **options)
     return truth, measure(truth, REALISTIC, noise or rng)
 
 
 def walked(robot: Any, command: Any, length_s: float, **options: Any) -> Any:
-    """Return the recording of a simulated robot (`RobotLoop`) that walks on its own estimates from 1 s on."""
+    """Return the recording of a simulated robot (`RobotLoop`) that walks with its estimates from 1 s on."""
     from inertial_estimation.closed_loop.loop_watch import LoopRecording
     from inertial_estimation.closed_loop.scheduled_motions import ScheduledWalk
 
@@ -72,7 +72,7 @@ def written(recording: Any, bag: Path, leave_out: Sequence[str] = ()) -> Path:
 
 
 class Step(NamedTuple):
-    """What the pipelines returned after a reading: its log time [ns], estimates of base and of inertias."""
+    """Estimates after a reading: its log time [ns], estimates of the base and of inertias."""
 
     now_ns: int
     base: list[Any]
@@ -94,7 +94,7 @@ def fed(recording: Any, tilt: Any = None, inertial: Any = None) -> Iterator[Step
 
 
 def push(pipeline: Any, topic: str, sample: Any) -> None:
-    """Give a reading to a pipeline, by its type; wrenches by the name of their contact in the topic."""
+    """Push a reading to a pipeline by its type; of a wrench, the topic begins with the contact's name."""
     if isinstance(sample, WrenchSample):
         pipeline.push_wrench(topic.strip("/").split("/")[0], sample)
     else:

@@ -1,4 +1,4 @@
-"""Recordings of real robots through the commands: orientation, masses, torques against what was measured."""
+"""Recordings of real robots through the commands: orientation, masses, predicted and measured torques."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -10,7 +10,7 @@ from benchmarks.referee.commands import dataset, identified, result
 from benchmarks.referee.row import Better, Row, figure
 
 ICUB, WALK = "icub_walking", "walk_front_back_2021"
-ICUB_WEIGHT = 33.9  # [kg], by the sum of the feet's vertical forces
+ICUB_WEIGHT = 33.9  # mass by the sum of the feet's vertical forces [kg]
 ARMS: Mapping[str, tuple[str, str, float]] = {  # recording, parameter file, end of the fitted part [s]
     "Panda": ("panda_gaz2019/exciting_trajectory", "panda", 14.0),
     "Go2, legs in the air": ("go2_chirp", "go2_held", 15.77),
@@ -29,7 +29,7 @@ def icub_metrics(*options: object) -> dict[str, Any]:
 
 
 def icub() -> list[Row]:
-    """Tilt of the walking iCub against motion capture, the sigma stated, and the weight by wrenches."""
+    """Return the tilt error of the walking iCub against motion capture, its sigma, and the estimated mass."""
     found = icub_metrics()
     tilt, sigma = found["tilt_error_deg"], found["tilt_sigma_deg"]
     return [
@@ -44,18 +44,18 @@ def icub() -> list[Row]:
 
 
 def icub_begun_late() -> list[Row]:
-    """The same, begun while the robot walks."""
+    """Return the tilt error of the iCub with a start while the robot walks."""
     found = icub_metrics("--only", "tilt_observer", "--start", "20", "--settle", "10")
     return [exact("iCub, begun while it walks: tilt error, rms", found["tilt_error_deg"]["rms"], "deg")]
 
 
 def online(robot: str) -> list[Row]:
-    """Torques that were held out, predicted by what the inertial filter learned before."""
+    """Return the error of held-out torques that the estimates of the inertial filter predict."""
     return [exact(f"{robot} online: error of held-out torques", _held_out(robot), "%")]
 
 
 def wrong_noise(name: str, factor: float) -> list[Row]:
-    """The same of the Panda with a stated noise of torques that is wrong."""
+    """Return the error of held-out torques of the Panda with a wrong stated noise of torques."""
     from inertial_estimation import build_pipelines, load_configs
 
     values = build_pipelines(load_configs([ARMS["Panda"][1]])).inertial_values
@@ -72,13 +72,13 @@ def _held_out(robot: str, *options: str) -> float:
 
 
 def fitted(robot: str) -> dict[str, Any]:
-    """Return what `identify` finds of the first part of a recording, and how it predicts the rest."""
+    """Return the result of `identify` on the first part of a recording, with its errors on the rest."""
     source, config, split = ARMS[robot]
     return identified(dataset(source), "--config", config, "--split", f"{split:g}")
 
 
 def offline(robot: str) -> list[Row]:
-    """The same by `identify`."""
+    """Return the error of held-out torques that the result of `identify` predicts."""
     error = 100.0 * fitted(robot)["relative_error_validation"]
     return [exact(f"{robot} offline: error of held-out torques", error, "%")]
 
@@ -111,7 +111,7 @@ def icub_starts(seed: int) -> list[Row]:
 
 
 def marker() -> list[Row]:
-    """Position of a marker on the hand of TALOS after calibration, of postures that were left out."""
+    """Return the errors of a marker on the hand of TALOS in postures left out of the calibration."""
     options = ("--config", "talos", "--frame", "arm_left_7_link")
     found = result("calibration.json", "calibrate", "marker", dataset(MARKER), *options)
     errors = found["errors_rms"]["marker"]

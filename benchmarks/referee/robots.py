@@ -1,4 +1,4 @@
-"""Small descriptions of robots, made as vendors make theirs: names, order and oddities are the caller's."""
+"""Small robot descriptions in the manner of vendors; the caller chooses names, order and peculiarities."""
 
 X, Y, Z = "1 0 0", "0 1 0", "0 0 1"
 LIMIT = 'lower="-2" upper="2" effort="80" velocity="10"'
@@ -50,7 +50,7 @@ class Urdf:
 def humanoid(
     base: str = "pelvis", joint_name: str = "{side}_{part}_joint", link_name: str = "{side}_{part}_link"
 ) -> Urdf:
-    """Return two legs of six joints with feet below a base with an IMU; names by the patterns given."""
+    """Return a base with an IMU and two legs of six joints with feet; names follow the given patterns."""
     urdf = Urdf()
     urdf.link(base, 15.0, (0.2, 0.3, 0.3))
     urdf.link("imu")

@@ -1,4 +1,4 @@
-"""Rows of the referee's table: one figure each, and what differs between two runs by more than seeds do."""
+"""Rows of the referee's table, one figure each, and differences of two runs that exceed their spread."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -22,12 +22,12 @@ class Row:
     """One figure.
 
     Attributes:
-        key: Its name, the same in every run.
-        value: The figure; NaN where there is none, which `note` explains.
-        unit: Its unit.
+        key: Name of the figure, the same in every run.
+        value: The figure; NaN if there is none, which `note` explains.
+        unit: Unit of the figure.
         better: Which values are good.
-        spread: Difference that means nothing: the range over seeds or runs, or a stated tolerance.
-        note: What has to be known of it; empty: nothing.
+        spread: Differences up to it are not significant: range over seeds or runs, or a stated tolerance.
+        note: Remark for the interpretation; empty: none.
     """
 
     key: str
@@ -39,12 +39,12 @@ class Row:
 
     @property
     def as_dict(self) -> dict[str, Any]:
-        """What is stored."""
+        """The row as it is stored."""
         return {**asdict(self), "better": self.better.value}
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> "Row":
-        """Return a row as it was stored."""
+        """Return a row from its stored form."""
         return cls(**{**stored, "better": Better(stored["better"])})
 
 
@@ -58,16 +58,16 @@ def figure(
     tolerance: float = 0.0,
     note: str = "",
 ) -> Row:
-    """Return a row of the median of values, of which the spread is their range.
+    """Return a row with the median of values, whose spread is their range.
 
     Args:
         key: Name of the row.
         values: One value, or one for each seed or run.
-        unit: Its unit.
+        unit: Unit of the values.
         better: Which values are good.
         least: Smallest spread.
         tolerance: Smallest spread as a share of the value.
-        note: What has to be known of it.
+        note: Remark for the interpretation.
     """
     found = np.atleast_1d(np.asarray(values, dtype=float))
     value = float(np.median(found))
@@ -78,13 +78,13 @@ def figure(
 def share(key: str, hits: Sequence[bool], better: Better = Better.HIGHER, note: str | None = None) -> Row:
     """Return a percentage of cases, with the standard deviation of a binomial share as its spread."""
     n = max(len(hits), 1)
-    p = (sum(hits) + 1.0) / (n + 2.0)  # the share expected after them; never without doubt
+    p = (sum(hits) + 1.0) / (n + 2.0)  # Laplace's rule of succession: never 0 or 1
     spread = 100.0 * float(np.sqrt(p * (1.0 - p) / n))
     return Row(key, 100.0 * sum(hits) / n, "%", better, spread, f"of {len(hits)}" if note is None else note)
 
 
 class Difference(NamedTuple):
-    """A row of a part that differs: as it is in the other run, and in this one."""
+    """A row of a part in the other run and in this one."""
 
     part: str
     before: Row
@@ -92,7 +92,7 @@ class Difference(NamedTuple):
 
     @property
     def change(self) -> float:
-        """The change over what means nothing; positive where it is worse, infinite where a figure is gone."""
+        """The change over the spread; positive if it is worse, infinite if the figure is missing now."""
         sign = {Better.LOWER: 1.0, Better.HIGHER: -1.0, Better.INFO: 0.0}[self.after.better]
         if math.isnan(self.after.value) or math.isnan(self.before.value):
             return math.inf if math.isnan(self.after.value) else -math.inf
@@ -100,12 +100,12 @@ class Difference(NamedTuple):
 
     @property
     def spread(self) -> float:
-        """The larger one of both."""
+        """The larger spread of the two rows."""
         return max(self.before.spread, self.after.spread)
 
     @property
     def counts(self) -> bool:
-        """Whether it is more than the spread."""
+        """Whether the change exceeds the spread."""
         gone = math.isnan(self.after.value) != math.isnan(self.before.value)
         return gone or abs(self.after.value - self.before.value) > self.spread
 
@@ -126,7 +126,7 @@ def differences(before: Rows, after: Rows) -> list[Difference]:
 
 
 def comparison_text(before: Rows, after: Rows, name: str) -> str:
-    """Return what differs, what is new and what is gone, as lines."""
+    """Return the differing, new and missing rows as lines of text."""
     lines = []
     for one in differences(before, after):
         word = "worse" if one.change > 0.0 else "better" if one.change < 0.0 else ""
@@ -142,7 +142,7 @@ def comparison_text(before: Rows, after: Rows, name: str) -> str:
 
 
 def table(found: Rows, failures: Mapping[str, str]) -> str:
-    """Return the rows by part, and what could not be measured."""
+    """Return the rows by part, and the tasks that failed, as lines of text."""
     lines = []
     for part, rows in found.items():
         lines.append(f"{part:<66}{'value':>10} {'unit':<8}{'+-':>9}  better")
@@ -154,7 +154,7 @@ def table(found: Rows, failures: Mapping[str, str]) -> str:
 
 
 def number(value: float) -> str:
-    """Return a figure with four digits."""
+    """Return a number as text with four digits."""
     if not math.isfinite(value):
         return "-" if math.isnan(value) else "inf"
     return f"{value:.0f}" if value == round(value) and abs(value) < 1e7 else f"{value:.4g}"

@@ -1,4 +1,4 @@
-"""Size of the house: lines, modules, constants, parameters, compiled functions, words of pages."""
+"""Size of the project: lines, modules, constants, parameters, compiled functions, words of pages."""
 
 import ast
 from collections import Counter
@@ -13,7 +13,7 @@ COMPILED = {"compiled", "inlined"}  # decorators of compiled functions
 
 
 def size() -> list[Row]:
-    """Count the checkout that this file is of, wherever the package is installed."""
+    """Return the sizes of the checkout that contains this file, wherever the package is installed."""
     root = Path(__file__).parents[2]
     package = root / "inertial_estimation"
     found = counted(package)
@@ -53,7 +53,7 @@ def counted(folder: Path) -> Counter[str]:
 
 
 def _constants(node: ast.stmt) -> int:
-    """Count the numbers of an assignment to names in capitals; those within calls and tables as one."""
+    """Count the numbers of an assignment to names in capitals; those in a call or a table count as one."""
     if not isinstance(node, ast.Assign):
         return 0
     flat = [e for t in node.targets for e in (t.elts if isinstance(t, ast.Tuple) else [t])]

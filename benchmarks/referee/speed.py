@@ -1,7 +1,7 @@
 """Time of steps over bare kinematics and dynamics, of replays and starts; memory of the nodes.
 
-Ratios of one run say more than times: machines differ and change. Each is measured in turns with its floor,
-compiled and not compiled (`NUMBA_DISABLE_JIT`); the range of three repetitions is its spread.
+Ratios are compared, not times, since machines differ. Each step is measured in turns with bare kinematics or
+dynamics, compiled and not compiled (`NUMBA_DISABLE_JIT`); the spread is the range of three repetitions.
 """
 
 import importlib.util
@@ -23,20 +23,18 @@ RUNS, LENGTH_S = 3, 4.0
 FLOORS = {"tilt": "bare kinematics", "inertial": "bare dynamics"}
 FRAMES = ("imu_link", "left_sole_link", "right_sole_link")
 LINKS = ("torso_2_link", "arm_left_5_link", "arm_right_5_link")
-LONGEST_S = 300.0  # after which a node that has not started is given up
+LONGEST_S = 300.0  # time after which a node that has not started is given up
 
 
 def repeated(key: str, values: Any, unit: str, better: Better = Better.LOWER, tolerance: float = 0.1) -> Row:
-    """Return the row of repetitions but the first one."""
+    """Return the row of repetitions, without the first one."""
     return figure(key, list(values)[1:], unit, better, tolerance=tolerance)
 
 
 def steps(seed: int, compiled: bool) -> list[Row]:
-    """Return the time of a step of both estimators of TALOS over their floors."""
+    """Return the times of a step of both estimators of TALOS over their lower bounds."""
     if not compiled:
-        os.environ["NUMBA_DISABLE_JIT"] = (
-            "1"  # read when numba is imported, in this process of the task's own
-        )
+        os.environ["NUMBA_DISABLE_JIT"] = "1"  # read when numba is imported, in the process of this task
     elif importlib.util.find_spec("numba") is None:
         raise SkippedError("numba is not installed (extra `standalone`)")
     import inertial_estimation as ie
@@ -116,7 +114,7 @@ def dynamics(robot: Any) -> Callable[[], None]:
 
 
 def replay() -> list[Row]:
-    """Return the speed of a replay of both estimators, of the iCub's recording."""
+    """Return the speed of a replay of the iCub's recording with both estimators."""
     import inertial_estimation as ie
 
     folder, speeds = dataset("icub_walking"), []
@@ -131,7 +129,7 @@ def replay() -> list[Row]:
 
 
 def trials(seed: int) -> list[Row]:
-    """Return the time of a trial of the observer by `tune`, over VQF over the same readings."""
+    """Return the time of a trial of the observer by `tune`, over that of VQF on the same readings."""
     from benchmarks.referee.gait_sensors import gait_recording
     from benchmarks.referee.gaits import RATE_HZ, readings_of
     from benchmarks.referee.readings import written
@@ -151,10 +149,10 @@ def trials(seed: int) -> list[Row]:
             spent = {}
             for count in (4, 24):
                 begin = time.process_time()
-                code, said = ran(*words, "--trials", count, "--output", f"{folder}/{count}", "--overwrite")
+                code, output = ran(*words, "--trials", count, "--output", f"{folder}/{count}", "--overwrite")
                 spent[count] = time.process_time() - begin
                 if code:
-                    raise RuntimeError(said[-200:])
+                    raise RuntimeError(output[-200:])
             begin = time.process_time()
             for _ in range(20):
                 VQF(1.0 / RATE_HZ).updateBatch(gyroscope, accelerometer)
@@ -163,7 +161,7 @@ def trials(seed: int) -> list[Row]:
 
 
 def start(node: str) -> list[Row]:
-    """Return processor time and memory of a node until it is ready, with nothing compiled and again."""
+    """Return processor time and memory of a node until it is ready, with an empty and a filled cache."""
     if importlib.util.find_spec("rclpy") is None:
         raise SkippedError("no ROS 2 (rclpy)")
     rows = []
@@ -175,9 +173,9 @@ def start(node: str) -> list[Row]:
 
 
 def started(node: str, cache: str) -> tuple[float, float]:
-    """Start a node on TALOS in a ROS domain of its own; return processor time [s] and memory [MB] once ready.
+    """Start a node on TALOS in a separate ROS domain; return processor time [s] and memory [MB] once ready.
 
-    It is ready when it logs that it has started.
+    The node is ready when it logs that it has started.
     """
     from benchmarks.node_cpu import cpu_seconds, node_command
 

@@ -1,4 +1,4 @@
-"""Starts of the tilt observer at random times of a walk: its error once a second of it is over."""
+"""Starts of the tilt observer at random times of a walk: its error from one second after the start on."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,14 +14,14 @@ from inertial_estimation.recordings.recording import MemoryRecording
 from inertial_estimation.replay.metrics import angles_between, interpolated
 from inertial_estimation.replay.replay import Replay
 
-STARTS, LENGTH_S, BEGUN_S = 30, 3.0, 1.0  # how many; each for how long, and from when on the error counts
-FASTEST_AT_REST = 0.1  # mean angular rate over a second, below which a robot does not walk [rad/s]
+STARTS, LENGTH_S, BEGUN_S = 30, 3.0, 1.0  # number of starts; duration of each, start of the evaluation [s]
+FASTEST_AT_REST = 0.1  # mean angular rate over a second below which a robot does not walk [rad/s]
 Build = Callable[[], Any]
 Truth = Callable[[np.ndarray], np.ndarray]  # verticals in the base frame by stamps [ns], NaN: not known
 
 
 def gait_starts(robot: str, gait: str, seed: int) -> list[Row]:
-    """Return those of a synthetic gait."""
+    """Return the errors after starts in a synthetic gait."""
     setup, readings = readings_of(robot, gait, seed, WALKING_S + 12.0)
     file = quadruped(robot)[0].overridden([("tilt_observer", "contact.source", "wrench")])
 
@@ -36,7 +36,7 @@ def gait_starts(robot: str, gait: str, seed: int) -> list[Row]:
 
 
 def in_memory(recording: Any, pipelines: Any) -> MemoryRecording:
-    """Return the messages that pipelines take."""
+    """Return the messages that the pipelines use, in memory."""
     wanted = Replay(recording, pipelines.topics({}), ReplayReaders(pipelines.tilt, None)).topics
     return MemoryRecording(tuple(recording.entries(wanted)), recording.topics, recording.name)
 
@@ -49,7 +49,7 @@ def run(recording: Any, pipelines: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def times_of_walk(recording: Any) -> np.ndarray:
-    """Return log times at which the robot walks and goes on for long enough [ns]."""
+    """Return log times at which the robot walks, at least `LENGTH_S` before the end [ns]."""
     imu = [entry for entry in recording.messages if isinstance(entry.sample, ImuSample)]
     times = np.array([entry.log_ns for entry in imu])
     rates = np.array([np.linalg.norm(entry.sample.angular_rate_I) for entry in imu])
@@ -63,7 +63,7 @@ def times_of_walk(recording: Any) -> np.ndarray:
 def start_rows(name: str, recording: MemoryRecording, build: Build, truth: Truth, seed: int) -> list[Row]:
     """Return the largest and the rms error after each start, the worst and the median of the starts.
 
-    The same times of one run from the beginning show what of it is not due to the start.
+    The errors at the same times in one run from the beginning are for comparison: they have no start.
     """
 
     def errors_of(part: MemoryRecording) -> tuple[np.ndarray, np.ndarray]:

@@ -18,10 +18,10 @@ from inertial_estimation.models.urdf_inertia import perturbed_urdf, urdf_with_bo
 from inertial_estimation.synthetic.synthetic_robots import synthetic_robot
 
 ATTACHED_S, LENGTH_S = 5.0, 9.0
-TORQUE_NOISE = 0.5  # [Nm], what the parameter `noise.torque` is for a robot as heavy as TALOS
-PRIOR = {"prior.mass": 0.2, "prior.com": 0.02, "prior.radii": 0.1}  # as of CAD
-CONSISTENT_S, DRAWN = 6.0, 6  # length of each run [s], robots drawn for each seed
-INFORMED = 3.0  # information over the prior's from which on the data inform a direction: half of its sigma
+TORQUE_NOISE = 0.5  # value of the parameter `noise.torque` for a robot as heavy as TALOS [Nm]
+PRIOR = {"prior.mass": 0.2, "prior.com": 0.02, "prior.radii": 0.1}  # errors of a description from CAD
+CONSISTENT_S, DRAWN = 6.0, 6  # duration of each run [s], robots drawn for each seed
+INFORMED = 3.0  # ratio of information to the prior's above which a direction is informed: half its sigma
 UR10 = """/**:
   ros__parameters: {urdf: "example-robot-data:ur10_joint_limited_robot", floating_base: false}
 /**/inertial_ekf:
@@ -33,7 +33,7 @@ UR10 = """/**:
 
 @cache
 def standing_talos(seed: int) -> tuple[Any, Any]:
-    """Return truth and recording of a TALOS in double support that moves its arms and takes 5.44 kg."""
+    """Return truth and recording of a TALOS that stands, moves its arms and gets a load of 5.44 kg."""
     streams = (np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(2))
     return measured("talos", LENGTH_S, *streams, payload_time_s=ATTACHED_S)
 
@@ -60,7 +60,7 @@ def masses_over_time(seed: int, **changes: object) -> tuple[np.ndarray, np.ndarr
 
 
 def payload_rows(seeds: Sequence[int]) -> list[Row]:
-    """Return when the mass of the loaded forearm stays within 5 %, by log time, and its error at the end."""
+    """Return the log time from which on the loaded forearm's mass stays within 5 %, and its final error."""
     found: list[list[float]] = []
     for seed in seeds:
         times, estimated, published, true = masses_over_time(seed)
@@ -77,13 +77,13 @@ def payload_rows(seeds: Sequence[int]) -> list[Row]:
 
 
 def settling(times: np.ndarray, errors: np.ndarray) -> float:
-    """Return the time from which on errors stay within 5 % [s], infinite where they do not."""
+    """Return the time from which on errors stay within 5 % [s], infinite if they do not."""
     last = np.flatnonzero(np.abs(errors) > 0.05)[-1]
     return float(times[last + 1]) if last + 1 < len(times) else np.inf
 
 
 def noise_rows(seeds: Sequence[int]) -> list[Row]:
-    """Return the error of all masses in the last two seconds, with noise of torques that is stated wrong."""
+    """Return the error of all masses in the last two seconds, with right and wrong stated torque noise."""
     rows = []
     for name, factor in {"as it is": 1.0, **NOISE_FACTORS}.items():
         found = []
@@ -97,7 +97,7 @@ def noise_rows(seeds: Sequence[int]) -> list[Row]:
 
 
 def arm_payload_rows(seeds: Sequence[int]) -> list[Row]:
-    """Return the error of a load on the wrist of a UR10 unlike its file, by `identify`."""
+    """Return the error of `identify` for a load on the wrist of a UR10 that differs from its description."""
     both, alone = [], []
     urdf = ie.read_urdf("example-robot-data:ur10_joint_limited_robot")
     for seed, mass in zip(seeds, cycle((0.5, 2.0, 6.0)), strict=False):
@@ -121,9 +121,9 @@ def arm_payload_rows(seeds: Sequence[int]) -> list[Row]:
 
 
 def consistency_rows(seeds: Sequence[int]) -> list[Row]:
-    """Return how the errors of bodies compare with their covariance, on robots drawn from the prior.
+    """Return ratios of the errors of bodies to their covariances, for robots drawn from the prior.
 
-    What the data inform is told apart from what they do not: there the errors are those of the prior.
+    Informed and uninformed directions are separate: in the latter the errors are those of the prior.
     """
     parts = {"mass": slice(0, 1), "centre of mass": slice(1, 4), "inertia": slice(4, 10)}
     names = ("NEES over its expectation", "the same of what the data inform", "of what they do not")
@@ -145,13 +145,14 @@ def consistency_rows(seeds: Sequence[int]) -> list[Row]:
 
 
 def body_errors(seed: int, number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return squared errors of the bodies of a TALOS unlike its file, over their variances.
+    """Return squared errors over their variances for the bodies of a TALOS drawn from the prior.
 
-    All bodies are drawn from the prior that the filter is given; estimates are those of the second half.
+    Deviations over sigma are those of the estimates of the second half of a run.
 
     Returns:
-        Along each direction of the state at the end, shape (n,); information of the data about it over that
-        of the prior, shape (n,); deviations of mass, centre of mass and inertia over sigma, (k, bodies, 10).
+        Squared errors along each direction of the final state, shape (n,); information of the data about it
+        over that of the prior, shape (n,); errors of mass, centre of mass and inertia over their standard
+        deviations, shape (k, bodies, 10).
     """
     rng = np.random.default_rng([seed, number, 7])
     pipeline = talos(**PRIOR)

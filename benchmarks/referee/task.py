@@ -1,4 +1,4 @@
-"""Pieces of work of the referee, each in a process of its own."""
+"""Tasks of the referee, each in a separate process."""
 
 import multiprocessing
 import os
@@ -13,16 +13,15 @@ from benchmarks.referee.row import Row
 
 
 class SkippedError(Exception):
-    """Raised by a task that cannot be done here; its text says why."""
+    """Raised by a task that cannot run here; its text is the reason."""
 
 
 class Task(NamedTuple):
-    """A piece of work: its part, its name, and the function that returns its rows, with arguments.
+    """A task: its part, its name, and the function that returns its rows, with arguments.
 
-    The function is named "module:function" and imported in the process of the task alone: what it imports may
-    depend on the environment, and what another checkout lacks is missing in this task only. Those that cost
-    more processor time [s] begin first. One that starts processes for all cores, or measures times, runs
-    alone.
+    The function is named "module:function" and imported only in the process of the task: its imports may
+    depend on the environment, and a module that another checkout lacks fails this task only. Tasks that take
+    more processor time [s] start first. A task that uses all cores, or measures times, runs alone.
     """
 
     part: str
@@ -34,7 +33,7 @@ class Task(NamedTuple):
 
 
 class Done(NamedTuple):
-    """What became of a task: its rows, its processor time [s], and why it has no rows."""
+    """Result of a task: its rows, its processor time [s], and the reason if it has no rows."""
 
     task: Task
     rows: Sequence[Row] = ()
@@ -43,7 +42,7 @@ class Done(NamedTuple):
 
 
 def run(tasks: Sequence[Task], jobs: int) -> Iterator[Done]:
-    """Run tasks in processes, those that run alone at the end; yield what became of each as it ends."""
+    """Run tasks in processes, those that run alone at the end; yield each result as its task ends."""
     shared = sorted((task for task in tasks if not task.alone), key=lambda task: -task.cost_s)
     for group in (shared, *([task] for task in tasks if task.alone)):
         yield from _in_processes(group, jobs)
@@ -76,7 +75,7 @@ def _send(task: Task, pipe: Connection) -> None:
 
 
 def _done(task: Task) -> Done:
-    """Run a task in this process, silently; what goes wrong is an answer, too."""
+    """Run a task in this process without output; return an error as a failure."""
     rows, failure = [], ""
     with open(os.devnull, "w") as silence:
         for descriptor in (1, 2):  # libraries and processes write to these

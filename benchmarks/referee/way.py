@@ -1,8 +1,8 @@
-"""Files on the way of a message to what is published: a run-time trace, nothing compiled."""
+"""Files on the way of a message to the published estimate: a run-time trace, nothing compiled."""
 
 import os
 
-os.environ["NUMBA_DISABLE_JIT"] = "1"  # read when numba is imported, in this process of the task's own
+os.environ["NUMBA_DISABLE_JIT"] = "1"  # read when numba is imported, in the process of this task
 
 import sys
 import tempfile
@@ -24,7 +24,7 @@ WAYS = (
 
 
 def ways() -> list[Row]:
-    """Return the number of files of the package that a message's bytes enter until there is an estimate.
+    """Return the number of files of the package that process a message until there is an estimate.
 
     Counted are files whose functions run between a message and the estimate of its step; a node adds four
     (its own, ros/robot_node.py, ros/pipeline_node.py, ros/node_inputs.py).
@@ -41,7 +41,7 @@ def ways() -> list[Row]:
 
 
 def traced(bag: Any, traced_topic: str, pipeline: Any) -> set[str]:
-    """Return the files that the messages of a topic, and the steps after them, enter in a while."""
+    """Return the files that process messages of a topic, and the steps after them, in `TRACED_FOR_S`."""
     files: set[str] = set()
     package = str(Path(sys.modules["inertial_estimation"].__file__ or "").parent)
 

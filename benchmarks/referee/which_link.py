@@ -1,9 +1,9 @@
-"""Which link is loaded, and is it a load or a push: the filter on a moving TALOS, shipped parameters.
+"""Location of loads, and their distinction from pushes: the filter on a moving TALOS, shipped parameters.
 
 Loads of 1 to 5 kg on the links of limbs and head, and pushes of 10 to 100 N in random directions on any link,
-one at a time; then a sequence of loads on both forearms, one of which is taken off again. At rest, where a
-push straight down gives the same readings as a load, a push of that kind. Robot and sensors are synthetic,
-with realistic noise.
+one at a time; then a sequence of loads on both forearms, one of which is taken off again. Last, a push
+straight down at rest, where it gives the same readings as a load. Robot and sensors are synthetic, with
+realistic noise.
 """
 
 from collections.abc import Sequence
@@ -26,15 +26,15 @@ from inertial_estimation.synthetic.synthetic_robots import synthetic_robot
 from inertial_estimation.synthetic.synthetic_truth import stance_truth
 
 TALOS = "talos"
-LIMBS = ("arm_", "leg_", "gripper_", "head_")  # beginnings of the links on which loads are put
-SPREAD_M = 0.04  # of the point of a load or push about the centre of mass of the body, per axis
+LIMBS = ("arm_", "leg_", "gripper_", "head_")  # prefixes of the links on which loads are put
+SPREAD_M = 0.04  # sigma of the point of a load or push about the centre of mass of the body, per axis
 RATE_HZ = 250.0
-ON_S, WITHIN_S = 1.5, 0.3  # when a load or a push begins; in which its link has to be named
-AFTER_S = 0.8  # for which a load is watched after its beginning, a push after its end
-LONGEST_PUSH_S, COUNT = 3.0, 2  # loads of each seed, and as many pushes
-LOADS_KG, PUSHES_N = (1.0, 5.0), (10.0, 100.0)  # least and largest
+ON_S, WITHIN_S = 1.5, 0.3  # start of a load or a push; time in which its link has to be named
+AFTER_S = 0.8  # time of observation after the start of a load, and after the end of a push
+LONGEST_PUSH_S, COUNT = 3.0, 2  # longest push; number of loads, and of pushes, of each seed
+LOADS_KG, PUSHES_N = (1.0, 5.0), (10.0, 100.0)  # smallest and largest
 LEFT, RIGHT = ("arm_left_5_link", 2.0), ("arm_right_5_link", 1.5)  # links and loads of the sequence [kg]
-SEQUENCE_S = (1.5, 2.7, 3.9, 5.1)  # a load on the left, one on the right, the left one off, the end
+SEQUENCE_S = (1.5, 2.7, 3.9, 5.1)  # times of a load on the left, one on the right, the left one off, end
 DOWN = (0.0, 0.0, -1.0)
 
 
@@ -42,21 +42,21 @@ DOWN = (0.0, 0.0, -1.0)
 class Trial:
     """One run of the filter."""
 
-    links: tuple[str, ...]  # whose masses are published
-    times: Array  # of the estimates [s], shape (n,)
-    published: Array  # masses [kg], shape (n, links)
-    located: tuple[LocatedCause | None, ...]  # what had been located at each time
+    links: tuple[str, ...]  # links whose masses are published
+    times: Array  # times of the estimates [s], shape (n,)
+    published: Array  # published masses [kg], shape (n, links)
+    located: tuple[LocatedCause | None, ...]  # located cause at each time
 
     def loads(self, since_s: float, until_s: float = np.inf) -> list[LocatedCause]:
-        """Return what loads were reported between two times."""
+        """Return the loads that were reported between two times [s]."""
         pairs = zip(self.times.tolist(), self.located, strict=True)
         return [c for t, c in pairs if c is not None and c.cause is Cause.LOAD and since_s <= t <= until_s]
 
 
 class _Pause(ReplayWatcher):
-    """Pauses the learning while readings of a push are averaged, so that both runs learn from the same data.
+    """Pauses learning while readings of a push are averaged, so that both runs learn from the same data.
 
-    Not by `set_enabled`, which learns what still waits: with the push that is not learned either.
+    `set_enabled` is not used: it first learns measurements that wait, which the run with the push does not.
     """
 
     def __init__(self, pipeline: Any, begin_ns: int, end_ns: int) -> None:
@@ -64,14 +64,14 @@ class _Pause(ReplayWatcher):
         self._pipeline, self._span_ns = pipeline, (begin_ns - reach_ns, end_ns + reach_ns)
 
     def see(self, base: Any, inertial: Any, payload: Any) -> None:
-        """Decide whether the next measurement may be learned from."""
+        """Set whether the filter may learn from the next measurement."""
         if inertial:
             next_ns = inertial[-1].stamp_ns + round(NANOSECONDS / RATE_HZ)
             self._pipeline.estimator.learning = not self._span_ns[0] <= next_ns <= self._span_ns[1]
 
 
 class Scene:
-    """A motion of TALOS, torso, arms and head, or TALOS at rest, to which loads and pushes are added."""
+    """A motion of torso, arms and head of TALOS, or TALOS at rest, to which loads and pushes are added."""
 
     def __init__(self, seed: int, duration_s: float, *, still: bool = False) -> None:
         motion, self._rng, self._noise = (default_rng([seed, stream]) for stream in range(3))
@@ -88,8 +88,8 @@ class Scene:
         """Put a ball of random mass on a random link.
 
         Returns:
-            Whether the link is named first, and whether at all, by what is said last in time; the error of
-            the located mass when it was seen last [%], NaN if it never was.
+            Whether the link is named first, and whether at all, in the last report within `WITHIN_S`; the
+            error of the mass in the last report [%], NaN without a report.
         """
         limbs = [link for link in self._links if link.startswith(LIMBS)]
         link, mass = str(self._rng.choice(limbs)), float(self._rng.uniform(*LOADS_KG))
@@ -103,9 +103,9 @@ class Scene:
         """Push a random link in a direction (none: a random one), and run the filter with and without it.
 
         Returns:
-            Whether it was taken for a load; the largest difference of a published mass from the run without
-            it [%], while it lasts and once more at the end. In between the masses are held until the data
-            have proved good, and those that still converge differ by that delay.
+            Whether the push was taken for a load; the largest difference of a published mass from the run
+            without it [%], during the push and at the end. In between, learning resumes with a delay, by
+            which masses that still converge differ.
         """
         link = str(self._rng.choice(self._links))
         least, most = np.log10(PUSHES_N)
@@ -175,7 +175,7 @@ class Scene:
 
 
 def which_link_rows(seeds: Sequence[int]) -> list[Row]:
-    """Return the shares of loads and pushes that are recognised, and what pushes teach."""
+    """Return the shares of recognised loads and pushes, and the changes of masses by pushes."""
     loads, pushes, sequences, presses = [], [], [], []
     for seed in seeds:
         scene = Scene(seed, SEQUENCE_S[-1] + 0.5)
@@ -183,7 +183,7 @@ def which_link_rows(seeds: Sequence[int]) -> list[Row]:
         pushes += [scene.push() for _ in range(COUNT)]
         sequences.append(scene.sequence())
         presses.append(Scene(seed, ON_S + LONGEST_PUSH_S + AFTER_S, still=True).push(DOWN))
-    (first, among, errors), (as_loads, taught) = zip(*loads, strict=True), zip(*pushes, strict=True)
+    (first, among, errors), (as_loads, changes) = zip(*loads, strict=True), zip(*pushes, strict=True)
     named, wrong = zip(*sequences, strict=True)
     shares = {
         "load on limb or head: link named first within 0.3 s": first,
@@ -192,12 +192,12 @@ def which_link_rows(seeds: Sequence[int]) -> list[Row]:
     }
     percent = {
         "load: error of the mass, median": (np.nanmedian(errors), 1.0),
-        "push: published mass with and without it, largest difference": (max(taught), 0.5),
+        "push: published mass with and without it, largest difference": (max(changes), 0.5),
         "sequence: published mass 1.2 s after the last change, error": (max(wrong), 5.0),
     }
     counts = {
         "push: taken for a load": sum(as_loads),
-        "push straight down at rest: taken for a load": sum(taken for taken, _taught in presses),
+        "push straight down at rest: taken for a load": sum(as_load for as_load, _change in presses),
     }
     head = "which link: "
     rows = [
