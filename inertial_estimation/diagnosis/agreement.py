@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from inertial_estimation.diagnosis.causes import WHOLE
-from inertial_estimation.diagnosis.finding import Finding, Verdict, cannot_tell
+from inertial_estimation.diagnosis.finding import Finding, Verdict, cannot_tell, rounded
 from inertial_estimation.diagnosis.hypotheses import COMMON, CURRENT
 from inertial_estimation.diagnosis.parts import (
     BEYOND,
@@ -39,7 +39,7 @@ def agreements(table: Table, parts: Mapping[str, Part], others: Sequence[Finding
         if name in parts and one.check:
             left = parts[name].left * (100.0 if one.is_share else math.degrees(1.0))
             least, most = float(left[left > 0.0].min(initial=left.max())), float(left.max())
-            span = f"{least:.2g} to {most:.2g}" if least < most else f"{most:.2g}"
+            span = f"{rounded(least, 2)} to {rounded(most, 2)}" if least < most else rounded(most, 2)
             unit, sure = ("%", 100.0 * one.sure) if one.is_share else ("deg", math.degrees(2.0 * MOUNTED))
             verdict = Verdict.OK if least < sure else Verdict.UNKNOWN
             differ = f"{one.pair} differ by {span} {unit}"
@@ -90,7 +90,7 @@ def _sizes(table: Table, *, weighed: bool) -> Iterator[Finding]:
         yield Finding("contact wrench sign", subject, Verdict.WRONG, float(pushed.min()), "N", text, remedy)
         return
     factor = float(np.nanmedian(factors))
-    text = f"the contacts carry {factor:.3g} times the weight of the description"
+    text = f"the contacts carry {factor:.2f} times the weight of the description"
     remedy, verdict = "", Verdict.OK
     if not np.nan_to_num(table.signals.wrenches).any():
         text, remedy, verdict = "all wrenches are exactly zero", "check their driver", Verdict.WRONG

@@ -62,9 +62,9 @@ def cannot_tell(check: str, subject: str, why: str, remedy: str = "") -> Finding
     return Finding(check, subject, Verdict.UNKNOWN, float("nan"), "", why, remedy)
 
 
-def rounded(sigma: float) -> str:
-    """Return a standard deviation with one digit: 10, not 1e+01."""
-    return f"{float(f'{sigma:.1g}'):g}"
+def rounded(value: float, digits: int = 1) -> str:
+    """Return a number with few digits, a standard deviation with one: 10, not 1e+01."""
+    return f"{float(f'{value:.{digits}g}'):g}"
 
 
 def times(factor: float) -> str:

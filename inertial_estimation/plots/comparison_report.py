@@ -7,6 +7,7 @@ import numpy as np
 
 from inertial_estimation.comparison.comparison import Comparison, Row
 from inertial_estimation.configuration.node_names import INERTIAL_NODE
+from inertial_estimation.errors import to_sigma
 from inertial_estimation.figures import MOST_ROWS, Figure, Panel, Series
 from inertial_estimation.plots.page import (
     CAUTION,
@@ -63,7 +64,8 @@ def _lead(comparison: Comparison) -> str:
     for place, name in enumerate(comparison.names[1:], start=1):
         changes = [change for row in errors if (change := row.change(place)) is not None]
         better = sum(change < 0.0 for change in changes)
-        counts.append(f"{name} has {better} smaller and {len(changes) - better} larger errors")
+        worse = len(changes) - better
+        counts.append(f"of {len(changes)} errors {name} makes {better} smaller and {worse} larger")
     return f"{'; '.join(counts)}."
 
 
@@ -94,7 +96,7 @@ def _difference(row: Row, place: int) -> str:
         return ""
     sigma = float(np.hypot(first.sigma or 0.0, value.sigma or 0.0))
     if 0.0 < sigma < np.inf:
-        return f"{number(change)} ({number(round(change / sigma, 1) + 0.0)} sigma)"
+        return f"{to_sigma(change, sigma)} ({to_sigma(change / sigma, 1.0)} sigma)".replace("-", MINUS)
     relative = row.change(place)
     return number(change) if relative is None else f"{100 * relative:+.1f} %".replace("-", MINUS)
 

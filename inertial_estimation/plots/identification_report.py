@@ -192,12 +192,18 @@ def _torque_figure(title: str, trace: TorqueTrace) -> Figure:
 def _bodies(result: MethodResult) -> Parts:
     yield (
         "A body is a link with all that is fixed to it, in the axes of the link; moments are about the "
-        "centre of mass. Possible: some distribution of positive mass has these moments."
+        "centre of mass. Possible: some distribution of positive mass has these moments. Faded: the data do "
+        "not determine the mass."
     )
-    rows = []
+    rows, parameters = [], {parameter.name: parameter for parameter in result.parameters}
     for body in result.bodies:
-        rows.append([body.link, "identified", *_body_cells(body.inertia, body.violations)])
-        rows.append(["", "nominal", *_body_cells(body.nominal, body.nominal.violations())])
+        mass: str | Cell = number(body.inertia.mass)
+        if (known := parameters.get(f"{body.link}/m")) is not None:
+            determined = known.identifiability is not Identifiability.NOT
+            mass = with_sigma(known.value, known.sigma) if determined else Cell(number(known.value), "faded")
+        rows.append([body.link, "identified", mass, *_body_cells(body.inertia, body.violations)])
+        nominal = body.nominal
+        rows.append(["", "nominal", number(nominal.mass), *_body_cells(nominal, nominal.violations())])
     columns = ("body", "", "mass [kg]", "centre of mass [m]", "principal moments [kg m²]", "possible")
     yield Table(columns, rows, (0, 1, 5))
     yield Figure("Masses before and after", [_mass_panel(result)])
@@ -205,7 +211,7 @@ def _bodies(result: MethodResult) -> Parts:
 
 def _body_cells(inertia: InertialParameters, violations: Sequence[str]) -> list[str | Cell]:
     possible = Cell(f"no: {'; '.join(violations)}", "bad") if violations else "yes"
-    return [number(inertia.mass), triple(inertia.com_F), _principal_moments(inertia), possible]
+    return [triple(inertia.com_F), _principal_moments(inertia), possible]
 
 
 def _principal_moments(inertia: InertialParameters) -> str:
@@ -228,7 +234,7 @@ def _mass_panel(result: MethodResult) -> Panel:
             x, e = masses[chosen], edge[chosen]
             series.append(Series(label, x, rows[chosen], "points", x - e, x + e, colour))
     names = [body.link for body in bodies]
-    return Panel("Masses before and after", "mass [kg]", "", series, marks=[Mark(0.0)], rows=names)
+    return Panel("Nominal and identified mass of each body", "mass [kg]", "", series, marks=[Mark(0.0)], rows=names)
 
 
 def _payload(result: MethodResult) -> Parts:

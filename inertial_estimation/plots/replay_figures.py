@@ -184,7 +184,8 @@ def figure_of_masses(results: ReplayResults) -> Figure:
         levels = [Level(nominal, f"description {nominal:.2f} kg")]
         title = f"{link}: {with_sigma(mass[-1], sigma[-1])} kg at the end"
         drawn.append(_panel(results.time, title, "mass [kg]", lines, levels=levels))
-    return Figure("Masses", drawn, _not_measured(left))
+    note = "Published: the description, changed only in the combinations that the data inform. " if drawn else ""
+    return Figure("Masses", drawn, note + _not_measured(left))
 
 
 def figure_of_coms(results: ReplayResults) -> Figure:
@@ -237,7 +238,7 @@ def _figure_of_triples(
             drawn.append(_panel(results.time, link, f"change from start [{unit}]", lines, levels=levels))
     note = (
         "As change from the first estimate, which is the description's value after one measurement, with two "
-        "sigma, in the axes of the link. Grey and dotted: the recording does not measure the quantity. "
+        "sigma, in the axes of the link. Dotted: the recording does not measure the quantity. "
     )
     return Figure(title, drawn, (note if drawn else "") + _not_measured(left))
 
@@ -326,7 +327,7 @@ def figure_of_trunk(results: ReplayResults) -> Figure:
     """Draw mass and centre of mass of the trunk, the published values, and the events.
 
     Times with a request to hold still are shaded; load changes, results and refusals are vertical lines. A
-    quantity is grey and dotted, the value of the description, until it is measured.
+    quantity is dotted, the value of the description, until it is measured.
     """
     time, table, truth = results.time, results.tables[TRUNK_FILE], results.truth
     t, link, true = time.of(table["stamp_ns"]), table["link"][0], {}
@@ -353,4 +354,4 @@ def figure_of_trunk(results: ReplayResults) -> Figure:
         end = f"{with_sigma(values[-1], sigmas[-1])} {unit} at the end" if measured[-1] else "not measured"
         label = f"{name.replace('com_', '')} [{unit}]"
         drawn.append(_panel(time, f"{title}: {end}", label, lines, spans=spans, marks=marks))
-    return Figure("The trunk", drawn, "Grey and dotted: not measured, the value of the description.")
+    return Figure("The trunk", drawn, "Dotted: not measured, the value of the description.")

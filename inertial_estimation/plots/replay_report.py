@@ -69,7 +69,7 @@ def _lead(results: ReplayResults) -> tuple[str, str]:
     elif "tilt_sigma_deg" in metrics:
         news.append(f"the tilt is known to {metrics['tilt_sigma_deg']:.2g} deg (sigma)")
     if "total_mass_kg" in metrics:
-        news.append(f"the robot weighs {metrics['total_mass_kg']:.4g} kg")
+        news.append(f"the masses add up to {metrics['total_mass_kg']:.4g} kg")
     some = f" {warnings} of the checks gave a warning, see below." if warnings else ""
     return f"{', '.join(news)}.{some}", CAUTION if warnings > fine else GOOD
 

@@ -281,7 +281,7 @@ def imu_frame(robot: RobotModel, described: Description, wanted: str) -> tuple[s
     distance = {link: len(ImuMount.on(robot, link).moving) for link in described.imus}
     best = min(described.imus, key=lambda link: (distance[link], not is_imu(link), "gyro" in link.lower()))
     others = [link for link in described.imus if link != best]
-    where = "fixed to the base" if not distance[best] else f"{distance[best]} joint(s) from the base"
+    where = "fixed to the base" if not distance[best] else f"joints between it and the base: {distance[best]}"
     also = f"; others: {', '.join(others[:4])}" if others else ""
     return best, f"{where}{also}"
 

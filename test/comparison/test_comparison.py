@@ -137,7 +137,7 @@ def test_command_writes_table_page_and_figures(tmp_path: Path, capsys: pytest.Ca
     assert "<b>b" not in page
     titles = re.findall(r'<div class="caption">([^<]*)</div>', page)
     assert titles == ["Tilt error against the reference [deg]", "arm [kg], with two sigma"]
-    assert "0.4 (2.8 sigma)" in page  # of the mass
+    assert "0.40 (2.8 sigma)" in page  # of the mass
     assert "−25.0 %" in page  # of the tilt error
     assert main(["compare", str(folders[0])]) == 1
     assert "expected at least two" in capsys.readouterr().err
