@@ -1,9 +1,9 @@
-"""Draws the figures of replays in these pages: docs/images/icub_{tilt,mass}.png and replay_compare.png.
+"""Draws the figure of replays in these pages: docs/images/replay_compare.png.
 
     python docs/replay_figures.py [--results DIR] [--output DIR]
 
 Replays the iCub recording of the data sets (`INERTIAL_ESTIMATION_DATASETS`) with the shipped parameters and
-with the gains of the paper, compares the two, and draws the figures of the comparison.
+with the gains of the paper, compares the two, and draws the tilt errors.
 """
 
 import argparse
@@ -24,10 +24,7 @@ PAPER = (
     *("--param", "tilt_observer.two_stage.alpha1=100.0", "--param", "tilt_observer.two_stage.alpha2=20.0"),
     *("--param", "tilt_observer.two_stage.gamma=3.0"),
 )
-IMAGES = {  # title of a figure of the comparison, and the image that it becomes
-    "Masses over time": "icub_mass.png",
-    "Tilt error": "replay_compare.png",
-}
+TITLE, IMAGE = "Tilt error", "replay_compare.png"
 
 
 def main() -> int:
@@ -36,7 +33,7 @@ def main() -> int:
     parser.add_argument(
         "--results", type=Path, help="folder that keeps the results (default: none, they are removed)"
     )
-    parser.add_argument("--output", type=Path, default=ROOT / "docs" / "images", help="folder of the figures")
+    parser.add_argument("--output", type=Path, default=ROOT / "docs" / "images", help="folder of the figure")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         results = args.results or Path(temporary)
@@ -44,8 +41,8 @@ def main() -> int:
         replay(results / "paper", *PAPER)
         comparison = compare(read_results([results / "shipped", results / "paper"]))
         for figure in comparison_figures(comparison):
-            if figure.title in IMAGES:
-                write_png(args.output / IMAGES[figure.title], figure.title, figure.panels)
+            if figure.title == TITLE:
+                write_png(args.output / IMAGE, figure.title, figure.panels)
     return 0
 
 

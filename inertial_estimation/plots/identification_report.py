@@ -234,7 +234,9 @@ def _mass_panel(result: MethodResult) -> Panel:
             x, e = masses[chosen], edge[chosen]
             series.append(Series(label, x, rows[chosen], "points", x - e, x + e, colour))
     names = [body.link for body in bodies]
-    return Panel("Nominal and identified mass of each body", "mass [kg]", "", series, marks=[Mark(0.0)], rows=names)
+    return Panel(
+        "Nominal and identified mass of each body", "mass [kg]", "", series, marks=[Mark(0.0)], rows=names
+    )
 
 
 def _payload(result: MethodResult) -> Parts:

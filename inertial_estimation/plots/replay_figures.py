@@ -184,7 +184,9 @@ def figure_of_masses(results: ReplayResults) -> Figure:
         levels = [Level(nominal, f"description {nominal:.2f} kg")]
         title = f"{link}: {with_sigma(mass[-1], sigma[-1])} kg at the end"
         drawn.append(_panel(results.time, title, "mass [kg]", lines, levels=levels))
-    note = "Published: the description, changed only in the combinations that the data inform. " if drawn else ""
+    note = (
+        "Published: the description, changed only in the combinations that the data inform. " if drawn else ""
+    )
     return Figure("Masses", drawn, note + _not_measured(left))
 
 
