@@ -21,7 +21,7 @@ from benchmarks.fault_campaign.messages import MESSAGE_TYPES, Serialised, serial
 from benchmarks.referee.synthetic import standing_talos
 from inertial_estimation import BaseState
 from inertial_estimation.commands.processes import ProcessGroup
-from inertial_estimation.commands.ros_domains import talk_apart
+from inertial_estimation.commands.ros_domains import use_own_domain
 
 RATE = 333.0  # of the estimates [Hz]
 NODES = ("tilt_observer", "inertial_ekf")
@@ -41,7 +41,7 @@ def main() -> int:
     args = parser.parse_args()
     if args.role:
         return publish(args.rate) if args.role == "publisher" else run_empty(args.role)
-    talk_apart()
+    use_own_domain()
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     found = []
     for name in NODES:

@@ -35,7 +35,7 @@ from inertial_estimation.offline.postures import (
 )
 from inertial_estimation.parameters import build_config
 
-OWN = "calibration"  # what --param without a section means
+OWN = "calibration"  # name in --param for the parameters of the calibration itself
 NO_IMU = "none"
 OFFSETS, REPORT = "joint_offsets.yaml", "calibration.json"
 FIGURES = ("heights.png", "offsets.png")
@@ -104,7 +104,7 @@ def _flat_feet(
 def _imu_topics(
     given: list[str], setup: CalibrationSetup, remap: Mapping[str, str], *, is_bag: bool
 ) -> dict[str, str]:
-    """Return the topics of the IMUs by their links."""
+    """Return the topics of the IMUs, by link."""
     texts = given or [setup.config.imu_frame or ""]
     if texts == [NO_IMU]:
         return {}

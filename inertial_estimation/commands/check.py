@@ -1,4 +1,4 @@
-"""The command `check`: what is wrong with a recording or a description."""
+"""The command `check`: errors of a recording or a description, and parameters that correct them."""
 
 import argparse
 from collections.abc import Iterable
@@ -38,7 +38,7 @@ REPORT_FILE, JSON_FILE = "report.html", "check.json"
 FIX_HEAD = "# Written by 'inertial-estimation check"
 
 
-FAILED = WRONG_USE  # exit code where the recording cannot be examined: 1 is that something is wrong with it
+FAILED = WRONG_USE  # exit code if the recording cannot be examined; 1 means that something is wrong with it
 
 
 def run(args: argparse.Namespace) -> int:
@@ -85,12 +85,12 @@ def _streams(
         check_robot(recording, topics, setup.robot, config)
         begin = recording.start_ns + round(args.start * NANOSECONDS)
         span_ns = begin, begin + round(args.duration * NANOSECONDS)
-        given = file.anywhere({"contact.source"})  # of tilt_observer
+        given = file.anywhere({"contact.source"})  # a parameter of tilt_observer
         return read_streams(recording, topics, setup, config, span_ns, given.get("contact.source", ()))
 
 
 def _print(results: list[Finding]) -> None:
-    """Print a line a check, remedies below."""
+    """Print one line for each check, with the remedy below."""
     marks = {Verdict.OK: "ok", Verdict.WARN: "WARN", Verdict.WRONG: "WRONG", Verdict.UNKNOWN: "?"}
     for result in results:
         print(f"{marks[result.verdict]:<6}{result.check} ({result.subject}): {result.sentence}")
@@ -101,7 +101,7 @@ def _print(results: list[Finding]) -> None:
 
 
 def _write_fix(path: Path, diagnosis: Diagnosis, config: RobotConfig, args: argparse.Namespace) -> None:
-    """Write the parameters that mend what was found; without any, remove those of an earlier check."""
+    """Write the parameters that correct what was found; without any, remove the file of an earlier check."""
     values = fixed_parameters(diagnosis.findings, config)
     if values:
         bag = one_line(Path(args.bag).name)
@@ -117,9 +117,9 @@ def _write_fix(path: Path, diagnosis: Diagnosis, config: RobotConfig, args: argp
 
 
 def fixed_parameters(findings: Iterable[Finding], config: RobotGeometryConfig) -> dict[str, Any]:
-    """Return the parameters that mend what was found, by dotted name, for all nodes.
+    """Return the parameters that correct what was found, by dotted name, for all nodes.
 
-    They are added to offsets and gains of the parameters with which the data were read.
+    Offsets and gains are combined with those with which the data were read.
     """
     offsets = dict(zip(config.joint_offsets.joints, config.joint_offsets.values, strict=True))
     gains = dict(zip(config.drive_gains.joints, config.drive_gains.values, strict=True))

@@ -1,6 +1,6 @@
-"""The command lines: what each command takes, and its help.
+"""The command lines: options and help of each command.
 
-They import no library, so that help answers at once.
+No library is imported, so that help is shown at once.
 """
 
 import argparse
@@ -11,7 +11,7 @@ from typing import Any
 
 Parser = argparse.ArgumentParser
 
-# Repeated from the libraries that hold them, which a help does not load; a test compares them.
+# Copies of constants in libraries that the help does not import; a test compares them.
 ESTIMATORS = ("tilt_observer", "inertial_ekf", "trunk_payload")
 KINDS = ("humanoid", "quadruped", "arm")
 METHODS = ("least-squares", "bounded-gradient", "nullspace-prior", "consistent")
@@ -30,10 +30,10 @@ def add(
     positive: bool = False,
     **more: Any,
 ) -> None:
-    """Declare an option, whose default says what it takes.
+    """Declare an option; its default determines its values.
 
-    False takes nothing, () names one after the other, [] one text each time it is given, a type one value and
-    has no default. Of a number `metavar` is the unit, and `low` or `positive` its bound.
+    False: a switch; (): several names; []: one text each time the option is given; a type: one value of this
+    type without default. For a number, `metavar` is the unit, and `low` or `positive` the bound.
     """
     how: dict[str, Any] = {"help": meaning, "metavar": metavar}
     kind = default if isinstance(default, type) else type(default)
@@ -56,7 +56,7 @@ def add(
 
 
 def bounded(kind: type, low: float, positive: bool) -> Callable[[str], Any]:
-    """Return what reads a number, finite and at least `low`; else the parser says what is expected."""
+    """Return a function that parses a finite number of at least `low`, for `type` of an argument."""
     bound = "more than 0" if positive else f"at least {low:g}" if math.isfinite(low) else "any"
     expected = f"expected a {'whole ' if kind is int else ''}number, {bound}"
 
@@ -73,7 +73,7 @@ def bounded(kind: type, low: float, positive: bool) -> Callable[[str], Any]:
 
 
 def remapping(text: str) -> tuple[str, str]:
-    """Read a topic remapping as ROS writes it, ``from:=to``; both names are taken in the root namespace."""
+    """Parse a topic remapping in ROS notation, ``from:=to``; both names are in the root namespace."""
     old, sign, new = (part.strip("/") for part in text.partition(":="))
     if not (sign and old and new):
         raise argparse.ArgumentTypeError(f"'{text}' is no remapping, expected from:=to")
@@ -84,7 +84,7 @@ CONFIG = "ROS parameter file or name of a robot (icub, panda, talos ...); later 
 REFERENCE = "topic of the true pose or orientation, PoseStamped or QuaternionStamped"
 SHARED: dict[
     str, tuple[Any, ...]
-] = {  # of what several commands take: as `add`, and what else it has to know
+] = {  # options of several commands: arguments of `add`, and further ones of argparse
     "bag": (Path, "BAG", "rosbag2 folder, its .mcap or .db3 file, or a .bag of ROS 1"),
     "bags": (str, "BAG", "rosbag2 folders, .mcap or .db3 files, or .bag files of ROS 1", {"nargs": "+"}),
     "--config": ([], "NAME|FILE", CONFIG, {"required": True}),
@@ -109,7 +109,7 @@ SHARED: dict[
 
 
 def shared(parser: Parser, options: str, **changed: Any) -> None:
-    """Declare options of `SHARED`, separated by blanks, with changes of how the parser takes them."""
+    """Declare options of `SHARED`, separated by blanks, with changed arguments of `add` or argparse."""
     for option in options.split():
         default, metavar, meaning, *how = SHARED[option]
         add(parser, option, default, metavar, meaning, **{**(how[0] if how else {}), **changed})

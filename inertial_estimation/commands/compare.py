@@ -57,7 +57,7 @@ def _shown(row: Row, place: int) -> str:
 
 
 def _cells(row: Row) -> Iterator[object]:
-    """Yield a row of the table: each value and, where it has one, its standard deviation."""
+    """Yield the cells of a row: name, unit, then each value with its standard deviation (empty if none)."""
     yield from (row.name, row.unit)
     for value in row.values:
         yield "" if value is None else value.value

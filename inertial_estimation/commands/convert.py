@@ -10,7 +10,7 @@ from inertial_estimation.signals import seconds
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read the tables, write the recording and print what it holds."""
+    """Read the tables, write the recording and print its contents."""
     folder = check_bag_folder(args.output, overwrite=args.overwrite)
     tables = [read_table(path) for path in args.tables]
     recording, remarks = convert_tables(tables, args.maps, joints=args.joints, rate=args.rate)

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 
 ANSWERING = (TILT_NODE, INERTIAL_NODE, CONTROLLER_NODE)
 PARAMETER_FILES = ("talos", "payload_demo")
-PATIENCE_S = 90.0  # without progress, after which a run is ended: other programs use the machine, too
-ANSWER_TIMEOUT_S = 10.0  # wall time that the simulator waits for a command
+PATIENCE_S = 90.0  # time without progress after which a run is ended; a busy machine is slow [s]
+ANSWER_TIMEOUT_S = 10.0  # wall time for which the simulator waits for a command [s]
 SIMULATION, COMMANDS = "simulator: simulation", "simulator: joint_torque_commands"
 ELBOW = "arm_left_4_joint"
 NUMBERS, FIGURE = "demo.json", "demo.png"
@@ -52,18 +52,18 @@ TIME_LABEL = "time since the release [s]"
 POLL_PERIOD_S, LINE_PERIOD_S = 0.05, 2.0
 MEAN_OVER_LAST_S = 0.5  # end of a run, over which means are taken [s]
 HEADER = ("adaptation", "t [s]", "elbow [deg]", "error [deg]", "rmse [rad]", "forearm [kg]", "truth [kg]")
-DOMAINS = range(51, 101)  # 1 to 50 are left to robots
+DOMAINS = range(51, 101)  # ROS domains of the demo; 1 to 50 are left to robots
 
 
 class PayloadScene(NamedTuple):
-    """The scene of a payload response."""
+    """The scene of the demo: a joint, and the weight that it has to carry."""
 
     joint: str  # joint that carries the weight
     home: float  # its home position [rad]
     link: str  # link the weight is attached to
     payload: float  # mass of the weight [kg]
     nominal_mass: float  # mass of the link's body without it [kg]
-    time_s: float  # when it is attached, since the release [s]
+    time_s: float  # time of the attachment since the release [s]
     duration_s: float  # end of the run, since the release [s]
 
     def mass(self, t: float) -> float:
@@ -81,9 +81,9 @@ class PayloadResponse(NamedTuple):
     mass: Array  # published mass of the link's body [kg], shape (m,)
 
     def numbers(self, scene: PayloadScene) -> dict[str, float]:
-        """Return RMSE of the joint since the weight came, and mean errors of joint and mass at the end.
+        """Return the joint's RMSE since the attachment, and mean errors of joint and mass at the end.
 
-        NaN where messages are missing.
+        Values are NaN if messages are missing.
         """
         error = self.angle - scene.home
         held = error[self.t >= scene.time_s]
@@ -101,7 +101,7 @@ class PayloadResponse(NamedTuple):
 def response_from_record(
     record: LiveRecord, scene: PayloadScene, *, adaptation: bool, released_ns: int
 ) -> PayloadResponse:
-    """Extract the response of a run from its messages, from the stamp of the release on [ns]."""
+    """Extract the response of a run from its messages; times count from the stamp of the release [ns]."""
     masses = [(stamp_ns, inertia.mass) for stamp_ns, inertia in record.inertias.get(scene.link, [])]
     columns: list[Array] = []
     for series in (record.joints[scene.joint], masses):
@@ -118,7 +118,7 @@ def _mean(values: Array) -> float:
 
 def node_command(node: str, *, adaptation: bool) -> list[str]:
     """Return the command that starts a node in lockstep, the controller with the estimates or not."""
-    values: dict[str, Any] = {"use_sim_time": True, "trigger": ARRIVAL}  # by timer every tick would wait
+    values: dict[str, Any] = {"use_sim_time": True, "trigger": ARRIVAL}  # a timer would delay every tick
     if node == SIMULATOR_NODE:
         values = {"lockstep": True, "lockstep_timeout": ANSWER_TIMEOUT_S, "real_time_factor": 0.0}
     elif node == CONTROLLER_NODE:
@@ -131,15 +131,15 @@ def node_command(node: str, *, adaptation: bool) -> list[str]:
 
 
 class DemoRun(AbstractContextManager["DemoRun"]):
-    """One run; its nodes are started with the context, and have ended with it.
+    """One run, a context: its nodes start when the context is entered, and have ended when it is left.
 
     Attributes:
         adaptation: Whether the controller uses the estimated inertias.
-        over: Whether it is finished.
+        over: Whether the run is finished.
     """
 
     def __init__(self, scene: PayloadScene, *, adaptation: bool, domain_id: int) -> None:
-        """Initialise the run of a scene on a ROS domain of its own."""
+        """Initialise the run of a scene on its own ROS domain."""
         self.adaptation, self.over = adaptation, False
         self._scene, self._domain_id = scene, domain_id
         self._record, self._released_ns = LiveRecord(), 0
@@ -169,9 +169,9 @@ class DemoRun(AbstractContextManager["DemoRun"]):
         return self._open.enter_context(monitor)
 
     def poll(self) -> None:
-        """Take the messages that have arrived, and end the nodes when the run is over.
+        """Process the messages that have arrived, and end the nodes when the run is over.
 
-        It never waits for them: the queues of another run, which go on filling, hold a fraction of a second.
+        It never waits for messages, because the queues of another run would overflow in the meantime.
 
         Raises:
             ~inertial_estimation.errors.InertialEstimationError: If a node has ended, or the simulation did
@@ -184,7 +184,7 @@ class DemoRun(AbstractContextManager["DemoRun"]):
         self._listener.take()
         answers = {name.partition(":")[0] for name in self._record.reports}
         if not self._simulating and answers.issuperset(ANSWERING):
-            # A filter that started later would learn the weight as part of the robot.
+            # A filter that starts after the attachment would estimate the weight as part of the robot.
             self._start(SIMULATOR_NODE)
             self._simulating = True
         self._released_ns = round(float(self._reported(SIMULATION, RELEASED_AT)) * NANOSECONDS)
@@ -209,7 +209,7 @@ class DemoRun(AbstractContextManager["DemoRun"]):
         )
 
     def progress(self) -> str:
-        """Return what it does now, in one line."""
+        """Return the current state of the run, in one line."""
         phase = (
             "released" if self._released_ns else "on its hoist" if self._received_ns else "starting 4 nodes"
         )
@@ -221,11 +221,11 @@ class DemoRun(AbstractContextManager["DemoRun"]):
 
     @property
     def simulated_s(self) -> float:
-        """Simulated time: since the release, or before it since the start [s]."""
+        """Simulated time since the release, or before the release since the start [s]."""
         return seconds(max(self._received_ns - self._released_ns, 0))
 
     def facts(self) -> dict[str, Any]:
-        """Return what the diagnostics report of the run, for the file of results."""
+        """Return facts of the run from the diagnostics, for the file of results."""
         return {
             "adaptation": self.adaptation,
             "fallen": self._fallen,
@@ -236,7 +236,7 @@ class DemoRun(AbstractContextManager["DemoRun"]):
 
     @property
     def ended_early(self) -> str:
-        """Why the run has ended before its time; empty where it has not."""
+        """Reason why the run has ended before its time; empty if it has not."""
         if self._fallen:
             return f"the robot fell, {self.simulated_s:.1f} s after its release"
         if self._reached_end:
@@ -248,7 +248,7 @@ class DemoRun(AbstractContextManager["DemoRun"]):
         return self._reported(SIMULATION, FALLEN) == "true"
 
     def _reported(self, part: str, key: str) -> str:
-        """Return a value of the diagnostics, "0" before it comes."""
+        """Return a value of the diagnostics, "0" before the first report."""
         report = self._record.reports.get(part)
         return report.values.get(key, "0") if report else "0"
 
@@ -273,7 +273,7 @@ def run(args: argparse.Namespace) -> int:
             )
     scene = _scene(args.duration, load_configs(PARAMETER_FILES))
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-    warm_up()  # before nodes start, which would all compile at once
+    warm_up()  # before the nodes start: otherwise all of them would compile at the same time
     with ExitStack() as stack:
         runs = [
             DemoRun(scene, adaptation=adaptation, domain_id=stack.enter_context(claimed_domain(DOMAINS)))
@@ -318,8 +318,8 @@ def _watch(runs: Sequence[DemoRun]) -> None:
             if now_s >= next_s:
                 next_s = now_s + LINE_PERIOD_S
                 for demo_run in (one for one in runs if not one.over):
-                    said = f"{_name(demo_run.adaptation):<20} {demo_run.progress()}"
-                    print(f"[{now_s - begin_s:5.1f} s] {said}", flush=True)
+                    line = f"{_name(demo_run.adaptation):<20} {demo_run.progress()}"
+                    print(f"[{now_s - begin_s:5.1f} s] {line}", flush=True)
             for demo_run in runs:
                 demo_run.poll()
             time.sleep(POLL_PERIOD_S)
@@ -348,7 +348,7 @@ def _print_table(scene: PayloadScene, responses: Sequence[PayloadResponse]) -> N
 def _write(
     output: Path, scene: PayloadScene, runs: Sequence[DemoRun], responses: Sequence[PayloadResponse]
 ) -> None:
-    """Write numbers and figure, and print what the nodes complained of."""
+    """Write numbers and figure, and print the warnings and errors of the nodes."""
     results = []
     for demo_run, response in zip(runs, responses, strict=True):
         facts = demo_run.facts()
@@ -360,8 +360,8 @@ def _write(
     with drawing("figure", "matplotlib"):
         from inertial_estimation.plots.png import write_png
 
-        taken = f"{scene.payload:.2f} kg handed to {scene.link} at {scene.time_s:g} s"
-        write_png(output / FIGURE, f"{taken}: position of {scene.joint}", demo_panels(scene, responses))
+        title = f"{scene.payload:.2f} kg handed to {scene.link} at {scene.time_s:g} s"
+        write_png(output / FIGURE, f"{title}: position of {scene.joint}", demo_panels(scene, responses))
 
 
 def demo_panels(scene: PayloadScene, responses: Sequence[PayloadResponse]) -> tuple[Panel, Panel]:

@@ -36,16 +36,16 @@ def run(args: argparse.Namespace) -> int:
 
 def _run_all(args: argparse.Namespace, workers: Workers) -> int:
     """Run every experiment; one that fails does not stop the others."""
-    said, failed = [], 0
+    lines, failed = [], 0
     for experiment in EXPERIMENTS:
         try:
-            said.append(f"{experiment.name}: {_run_one(experiment, args, workers).verdict}")
+            lines.append(f"{experiment.name}: {_run_one(experiment, args, workers).verdict}")
         except InertialEstimationError as error:
             failed += 1
-            said.append(f"{experiment.name}: FAILED: {error}")
-            print(said[-1], file=sys.stderr)
+            lines.append(f"{experiment.name}: FAILED: {error}")
+            print(lines[-1], file=sys.stderr)
         print()
-    print("\n".join(said))
+    print("\n".join(lines))
     return 1 if failed else 0
 
 

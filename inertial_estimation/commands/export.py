@@ -22,7 +22,7 @@ COLUMNS = ("sample", "link", "mass", "com_x", "com_y", "com_z", *MOMENTS)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read the estimated robot, draw and write."""
+    """Read the estimated robot, draw samples and write the descriptions."""
     folder = check_output_folder(args.output, overwrite=args.overwrite)
     model = _read(args.results)
     writer = RobotWriter(model, args.model)
@@ -61,7 +61,7 @@ def _read(folder: Path) -> EstimatedModel:
 
 
 def _rows(model: EstimatedModel, drawn: Array) -> Iterator[list[object]]:
-    """Yield what was drawn: mass [kg], centre of mass [m] and inertia about it [kg m^2] of every link."""
+    """Yield the samples: mass [kg], centre of mass [m] and inertia about it [kg m^2] of every link."""
     for i, robot in enumerate(drawn):
         for link, pi in zip(model.names, robot, strict=True):
             inertia = InertialParameters.from_vector(pi)
@@ -70,7 +70,7 @@ def _rows(model: EstimatedModel, drawn: Array) -> Iterator[list[object]]:
 
 
 def _lines(model: EstimatedModel, drawn: Array | None) -> Iterator[str]:
-    """Yield a line for each link: its estimated mass, and mean and standard deviation of those drawn."""
+    """Yield a line for each link: its estimated mass, with mean and standard deviation of the samples."""
     widest = max(map(len, model.names))
     for k, link in enumerate(model.names):
         line = f"{link:<{widest}}  {model.estimate[k, 0]:8.4g} kg"

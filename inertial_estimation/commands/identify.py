@@ -149,7 +149,7 @@ def _source(
 
 
 def _print_warnings(result: IdentificationRun) -> None:
-    """Print warnings of the data, what was left out and why there is no URDF, to stderr."""
+    """Print warnings about the data, readings left out, and why there is no URDF, to stderr."""
     report = result.report
     print_warnings(report.warnings)
     for name, data in (("fitted data", report.training), ("other data", report.validation)):
@@ -161,7 +161,7 @@ def _print_warnings(result: IdentificationRun) -> None:
 
 
 def _print_summary(folder: Path, run: IdentificationRun) -> None:
-    """Print what was found, and what speaks against it."""
+    """Print the result, and the diagnostics that speak against it."""
     report, result = run.report, run.result
     data = report.training
     print(f"data                  {data.duration_s:.1f} s, {data.samples} samples, {data.rows} rows")

@@ -34,7 +34,7 @@ KEPT_POSTURE = 0.1  # largest drift of a joint in the trial [rad or m]
 
 
 def run(args: argparse.Namespace) -> int:
-    """Survey the robot, show what was found, write the file and try it."""
+    """Survey the robot, print the findings, try the parameter file and write it."""
     output = _checked_output(args)
     _step("reading the description")
     source = _source(args.urdf)
@@ -51,8 +51,8 @@ def run(args: argparse.Namespace) -> int:
     for warning in [*urdf_warnings(urdf), *description_warnings(survey.robot, np.random.default_rng(0))]:
         print(f"CHECK:     {warning}")
     text = parameter_text(survey, source)
-    said, simulated = _accepted(text, survey, trial=not args.no_trial)
-    print(f"tried:     {said}")
+    outcome, simulated = _accepted(text, survey, trial=not args.no_trial)
+    print(f"tried:     {outcome}")
     if output is None:
         print("nothing written: name a file with --output")
         return 0
@@ -62,9 +62,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _with_meshes(urdf: str, path: Path) -> str:
-    """Return a description whose meshes are named by their paths where they lie in a folder above the file.
+    """Return a description with absolute paths of those meshes that are found in a folder above the file.
 
-    A clone of a package need not have the package's name, and no package path leads to it.
+    The folder of a cloned package may have another name than the package, and be on no package path.
     """
 
     def placed(match: re.Match[str]) -> str:
@@ -80,12 +80,12 @@ def _with_meshes(urdf: str, path: Path) -> str:
 
 
 def _step(what: str) -> None:
-    """Show on stderr what is done now: a large robot takes some seconds for each step."""
+    """Print the current step on stderr; for a large robot each step takes some seconds."""
     print(f"init: {what}", file=sys.stderr, flush=True)
 
 
 def _names(given: list[str]) -> tuple[str, ...]:
-    """Return names that are separated by commas, blanks, or given piece by piece."""
+    """Return names that are separated by commas or given as several arguments."""
     return tuple(word.strip() for text in given for word in text.split(",") if word.strip())
 
 
@@ -99,7 +99,7 @@ def _checked_output(args: argparse.Namespace) -> Path | None:
 
 
 def _source(given: str) -> str:
-    """Return the source of the description as the parameter ``urdf`` should name it from any folder."""
+    """Return the source of the description for the parameter ``urdf``, independent of the working folder."""
     if given.startswith((EXAMPLE_PREFIX, PACKAGE_PREFIX)):
         return given
     path = resolved_path(given)
@@ -113,10 +113,10 @@ def _source(given: str) -> str:
 
 
 def _accepted(text: str, survey: Survey, *, trial: bool) -> tuple[str, bool]:
-    """Read the file as every node does, and run the robot shortly in simulation.
+    """Build all estimators from the file, and simulate the robot for a short time.
 
     Returns:
-        What was tried and how it ended, and whether nothing is known to keep it from being simulated.
+        The outcome in words, and whether the robot can be simulated as far as is known.
     """
     possible = survey.can_stand and bool(survey.links)
     lacking = [name for name in FOR_TRIAL if importlib.util.find_spec(name) is None]
@@ -141,18 +141,18 @@ def _simulated(file: Path) -> tuple[str, bool]:
     except InertialEstimationError as error:
         why = one_line(error, limit=600)
         return f"CHECK: all estimators accept the file, the simulation does not: {why}", False
-    said = "all nodes accept the file; in simulation the robot keeps its stance"
+    text = "all nodes accept the file; in simulation the robot keeps its stance"
     if trial.fallen:
-        said = "CHECK: the robot falls in simulation; try another stance"
+        text = "CHECK: the robot falls in simulation; try another stance"
     elif trial.drift > KEPT_POSTURE:
-        said = f"CHECK: in simulation {trial.joint} drifts by {trial.drift:.2g} from the stance"
+        text = f"CHECK: in simulation {trial.joint} drifts by {trial.drift:.2g} from the stance"
         if not math.isnan(trial.limit):
-            said += f", its torque at the effort limit of {trial.limit:.3g}"
+            text += f", its torque at the effort limit of {trial.limit:.3g}"
         elif try_robot(str(file), adaptation=False).drift < KEPT_POSTURE:
-            said += ": the estimates of its link move so light a joint (with the URDF's values it stays); "
-            said += "--links names heavier ones"
+            text += ": the estimates of its link move so light a joint (with the URDF's values it stays); "
+            text += "--links names heavier ones"
     tilt = "" if math.isnan(trial.tilt_rms) else f", tilt error {1000.0 * trial.tilt_rms:.2g} mrad"
-    return said + tilt, True
+    return text + tilt, True
 
 
 def _next(simulated: bool, output: Path) -> str:
@@ -165,7 +165,7 @@ def _next(simulated: bool, output: Path) -> str:
 
 
 def _findings(survey: Survey) -> list[str]:
-    """Return the joints of a robot with their limits, and what was decided, in lines."""
+    """Return lines with the joints of a robot, their limits, and the decisions of the survey."""
     robot = survey.robot
     fixed = f"{len(survey.locked)} locked" if survey.locked else "none locked"
     lines = [

@@ -1,4 +1,4 @@
-"""`inertial-estimation <command>`: everything that is not a node."""
+"""The program `inertial-estimation <command>`: parsing, exit codes, signals."""
 
 import argparse
 import importlib
@@ -21,7 +21,7 @@ COMMANDS = (
     *("init", "replay", "check", "tune", "compare", "convert", "view", "play"),
     *("identify", "export", "excite", "calibrate", "synthesize", "simulate", "experiment", "demo", "monitor"),
 )
-WRONG_USE = 2  # exit code
+WRONG_USE = 2  # exit code of a wrong command line
 
 
 class Terminated(SystemExit):
@@ -35,8 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: Command line without the program's name; None takes the process's own.
 
     Returns:
-        Exit code: 0 done; 1 the command could not do its work, which a line on stderr explains, or its
-        answer is no; 2 the command line is wrong; 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP.
+        Exit code: 0 success; 1 the command has failed (a line on stderr says why), or its answer is no; 2 the
+        command line is wrong; 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     chosen = given[0] if given and given[0] in COMMANDS else None
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             args = command_parser(chosen).parse_args(given[1:])
             command = importlib.import_module(f"inertial_estimation.commands.{chosen}")
             code = int(command.run(args))
-            sys.stdout.flush()  # a broken pipe shows here, not while the interpreter ends
+            sys.stdout.flush()  # raises the error of a broken pipe here, not when the interpreter ends
             return code
     except (InertialEstimationError, OSError, ModuleNotFoundError) as error:
         if not isinstance(error, BrokenPipeError):
@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 class CommandParser(argparse.ArgumentParser):
-    """An `ArgumentParser` whose description keeps its lines, and which names the closest of many names."""
+    """An `ArgumentParser` that keeps the lines of its description and suggests similar names."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Build a parser as `ArgumentParser` does."""
@@ -79,7 +79,7 @@ class CommandParser(argparse.ArgumentParser):
         sys.exit(WRONG_USE)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse; a misspelt option is named before a required one that is missing because of it."""
+        """Parse arguments; a misspelt option is reported before a required one that is therefore missing."""
         known = list(self._option_string_actions)
         for text in [] if self._subparsers else args:
             name = text.partition("=")[0]
@@ -96,7 +96,7 @@ class CommandParser(argparse.ArgumentParser):
 
 
 def command_parser(command: str) -> CommandParser:
-    """Return the parser of one of `COMMANDS`; what the command needs to run is not imported."""
+    """Return the parser of one of `COMMANDS`, without importing the command's own module."""
     declare = getattr(command_lines, command)
     parser = CommandParser(prog=f"{PROGRAM} {command}", description=inspect.getdoc(declare))
     declare(parser)
@@ -118,7 +118,7 @@ def _parser() -> CommandParser:
 
 
 def _in_one_line(command: str, error: Exception) -> str:
-    """Return what went wrong; of a package that is missing, what has it."""
+    """Return the error as one line; for a missing package, with the command that installs it."""
     if not isinstance(error, ModuleNotFoundError):
         return one_line(error, limit=4000)
     return (
@@ -128,7 +128,7 @@ def _in_one_line(command: str, error: Exception) -> str:
 
 
 def _discard_output() -> None:
-    """Let what cannot be printed, as its reader is gone, go nowhere, instead of into an error at the end."""
+    """Redirect stdout to /dev/null if its reader is gone, so that the interpreter ends without an error."""
     try:
         sys.stdout.flush()
     except (OSError, ValueError):
@@ -140,9 +140,9 @@ def _discard_output() -> None:
 def unwound_by_signals() -> Iterator[None]:
     """Raise `Terminated` on SIGTERM and SIGHUP (a closed terminal), so that resources are released.
 
-    The exception of a signal, Ctrl-C included, leaves the context whatever the code in it makes of it: a
-    compiler and the import of libraries convert or discard it. A signal that is ignored on entry (nohup)
-    stays ignored. Python delivers signals to the main thread only; in another thread nothing is changed.
+    The exception of a signal (also of Ctrl-C) leaves the context even if code in it converts or discards the
+    exception, as a compiler or an import may do. A signal that is ignored on entry (nohup) stays ignored.
+    Python delivers signals to the main thread only; in another thread nothing is changed.
     """
     default = (signal.SIG_DFL, signal.default_int_handler)
     signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -151,7 +151,7 @@ def unwound_by_signals() -> Iterator[None]:
 
     def unwind(number: int, _frame: FrameType | None) -> None:
         if number != signal.SIGINT and raised:
-            return  # once is enough: a second one must not interrupt the clean-up
+            return  # a second signal must not interrupt the clean-up
         raised.append(KeyboardInterrupt() if number == signal.SIGINT else Terminated(128 + number))
         raise raised[-1]
 

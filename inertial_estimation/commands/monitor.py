@@ -23,21 +23,21 @@ from inertial_estimation.signals import HealthLevel
 from inertial_estimation.spatial.rotations import DEGREES
 from inertial_estimation.telemetry import DECISIONS
 
-PERIOD_S = 0.5  # between two tables
-ENOUGH_S = 5 * PERIOD_S  # of listening for one table: two reports of every node, rates over many messages
+PERIOD_S = 0.5  # time between two tables [s]
+ENOUGH_S = 5 * PERIOD_S  # listening time for one table [s]: two reports of every node, rates of many messages
 STYLES = {
     HealthLevel.OK: "green",
     HealthLevel.WARN: "yellow",
     HealthLevel.ERROR: "bold red",
     HealthLevel.STALE: "magenta",
 }
-MAIN_PARTS = ("estimator", "payload", "simulation", "controller")  # what a node is, apart from its inputs
-OLD_ESTIMATE = 0.5  # [s]: older than that, a number is not of now
+MAIN_PARTS = ("estimator", "payload", "simulation", "controller")  # main component of a node
+OLD_ESTIMATE = 0.5  # age from which an estimate is marked as old [s]
 
 
 def run(args: argparse.Namespace) -> int:
     """Watch until a signal or the key q; SIGINT and SIGTERM end it cleanly."""
-    from inertial_estimation.ros.monitors import watched  # rclpy is missing on many a desk
+    from inertial_estimation.ros.monitors import watched  # needs rclpy, which is often not installed
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     times = watched(record, args.namespace)
     with suppress(KeyboardInterrupt):
         if args.once:
-            console.print(monitor_view(record, _listened(times, record, args, domain), title))
+            console.print(monitor_view(record, _find_nodes(times, record, args, domain), title))
         elif console.is_terminal:
             with _keys() as pressed, Live(console=console, screen=True, auto_refresh=False) as live:
                 for now_s in _due(times, pressed):
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
 
 @contextmanager
 def _keys() -> Iterator[Callable[[], str]]:
-    """Yield what returns the keys that have been pressed, which the terminal then does not show."""
+    """Yield a function that returns the keys pressed since its last call; the terminal does not echo them."""
     if not sys.stdin.isatty():
         yield lambda: ""
         return
@@ -74,7 +74,7 @@ def _keys() -> Iterator[Callable[[], str]]:
 
 
 def _due(times: Iterator[float], pressed: Callable[[], str]) -> Iterator[float]:
-    """Yield the times that are at least a period apart [s], until q is pressed."""
+    """Yield times that are at least `PERIOD_S` apart [s], until q is pressed."""
     next_s = 0.0
     for now_s in times:
         if "q" in pressed():
@@ -84,8 +84,8 @@ def _due(times: Iterator[float], pressed: Callable[[], str]) -> Iterator[float]:
             yield now_s
 
 
-def _listened(times: Iterator[float], record: WatchRecord, args: argparse.Namespace, domain: str) -> float:
-    """Receive messages until no further node has appeared for some time, and return the time then [s]."""
+def _find_nodes(times: Iterator[float], record: WatchRecord, args: argparse.Namespace, domain: str) -> float:
+    """Receive messages until no further node has appeared for `ENOUGH_S`; return the time then [s]."""
     begin_s = found_s = now_s = next(times)
     known = 0
     while now_s - (found_s if known else begin_s) <= (ENOUGH_S if known else args.wait):
@@ -101,7 +101,7 @@ def _listened(times: Iterator[float], record: WatchRecord, args: argparse.Namesp
 
 
 def monitor_view(record: WatchRecord, now_s: float, title: str) -> RenderableType:
-    """Render what is known of the nodes at a time [s], below a title; parts without data are left out."""
+    """Render the state of the nodes at a time [s] below a title; parts without data are left out."""
     if not record.nodes:
         return Group(Text(title, style="bold"), Text("no nodes found yet", style="yellow"))
     parts: list[RenderableType] = [Text(title, style="bold"), _nodes(record, now_s)]
@@ -214,7 +214,7 @@ def _ms(age_s: float | None) -> str:
 
 
 def _table(*titles: str) -> Table:
-    """Return a table without rows; a title that ends in ``>`` is of a column aligned to the right."""
+    """Return a table without rows; the column of a title that ends in ``>`` is aligned to the right."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for k, title in enumerate(titles):
         wraps = title == "state"

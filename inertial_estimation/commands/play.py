@@ -1,4 +1,4 @@
-"""The command `play`: a recording on its topics."""
+"""The command `play`: publishes a recording on its topics."""
 
 import argparse
 import signal

@@ -1,4 +1,4 @@
-"""Child processes that all end together with the work of their parent, also after an error."""
+"""Child processes that all end when their parent's context ends, also after an error."""
 
 import ctypes
 import os
@@ -19,23 +19,23 @@ _prctl = ctypes.PyDLL(None).prctl if sys.platform == "linux" else None
 class ProcessGroup(AbstractContextManager["ProcessGroup"]):
     """Starts processes and, on leaving the context, ends them with SIGTERM, then with SIGKILL.
 
-    On Linux they end as well when this process is killed, and when the thread that started them ends.
+    On Linux they also end when this process is killed, and when the thread that started them ends.
     """
 
     def __init__(self, folder: Path, *, patience_s: float = 5.0) -> None:
-        """Take the folder for their output, and the time for all of them to end after SIGTERM [s]."""
+        """Write their output into `folder`; `patience_s` is the time from SIGTERM to SIGKILL [s]."""
         self._folder, self._patience_s = folder, patience_s
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._terminated = False
 
     def start(self, name: str, command: list[str], **environment: str) -> "subprocess.Popen[bytes]":
-        """Start one process with further environment variables, its output in the file NAME.log."""
+        """Start one process with further environment variables; its output goes to the file NAME.log."""
         parent = os.getpid()
 
-        def end_with_parent() -> None:  # only calls what needs no lock that another thread may hold
+        def end_with_parent() -> None:  # after a fork: no call that needs a lock of another thread
             if _prctl is not None:
                 _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-                if os.getppid() != parent:  # it has ended before the request, so no signal will arrive
+                if os.getppid() != parent:  # the parent has already ended, so that no signal will arrive
                     os._exit(1)
 
         with (self._folder / f"{name}.log").open("wb") as log:
@@ -45,13 +45,13 @@ class ProcessGroup(AbstractContextManager["ProcessGroup"]):
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 env={**os.environ, **environment},
-                start_new_session=True,  # a Ctrl-C in the terminal reaches only this process, which ends them
+                start_new_session=True,  # Ctrl-C in the terminal reaches only the parent, which ends them
                 preexec_fn=end_with_parent,
             )
         return process
 
     def check(self) -> None:
-        """Raise InertialEstimationError, with its last output, if a process has ended."""
+        """Raise an InertialEstimationError, with the last output of the process, if one has ended."""
         for name, process in self._processes.items():
             if process.poll() is not None:
                 words = self._log(name)[-2000:] or "it has printed nothing"
@@ -59,7 +59,7 @@ class ProcessGroup(AbstractContextManager["ProcessGroup"]):
 
     def terminate(self) -> None:
         """Send SIGTERM to all processes; the end of the context waits for them."""
-        if not self._terminated:  # a second signal would interrupt what the first has begun
+        if not self._terminated:  # a second signal would interrupt the shutdown that the first has begun
             self._terminated = True
             for process in self._processes.values():
                 process.terminate()  # has no effect on a process that has ended

@@ -1,4 +1,4 @@
-"""Where results come from: version, command, machine, files that were read, parameters in effect."""
+"""Provenance of results: version, command, machine, files that were read, parameters in effect."""
 
 import argparse
 import hashlib
@@ -17,7 +17,7 @@ from inertial_estimation.configuration.config_file import find_config
 from inertial_estimation.configuration.urdf_source import is_xml
 
 BAG_ENDINGS = (".mcap", ".db3", ".zstd")
-LONGEST_TEXT = 200  # of a parameter; a robot description can be one
+LONGEST_TEXT = 200  # characters of a text parameter that are kept; one can be a whole robot description
 
 
 def provenance(
@@ -32,9 +32,9 @@ def provenance(
 
     Args:
         args: Arguments of the command.
-        options: Names of those that determine the results, besides files and parameters.
+        options: Names of the arguments that determine the results, besides files and parameters.
         bags: Recordings that were read.
-        urdf: Where the robot description came from unless ``--urdf`` says so, and its text.
+        urdf: Source of the robot description, unless ``--urdf`` replaces it, and its text.
         parameters: All parameters in effect, by node and dotted name.
 
     Returns:
@@ -66,7 +66,7 @@ def provenance(
 
 
 def versions_of(*packages: str) -> dict[str, str]:
-    """Return the versions of those of some packages that are installed."""
+    """Return the versions of the installed ones among some packages."""
     versions = {}
     for package in packages:
         with suppress(metadata.PackageNotFoundError):
@@ -75,7 +75,7 @@ def versions_of(*packages: str) -> dict[str, str]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON has it: lists, mappings, numbers and texts of bounded length."""
+    """Return a value that JSON can represent: lists, mappings, numbers and texts of bounded length."""
     if isinstance(value, Mapping):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, tuple | list):
@@ -84,7 +84,7 @@ def _plain(value: Any) -> Any:
 
 
 def _file_record(path: Path) -> dict[str, Any]:
-    """Return path, size in bytes and SHA-256 of a file, as ``sha256sum`` prints it."""
+    """Return path, size in bytes and SHA-256 (hexadecimal) of a file."""
     digest, size = hashlib.sha256(), 0
     with path.open("rb") as file:
         while block := file.read(2**20):
@@ -100,11 +100,11 @@ def _bag_files(bag: Path) -> list[dict[str, Any]]:
 
 
 def _commit(root: Path) -> dict[str, Any]:
-    """Return the commit of a checkout and whether its files differ from it; nothing where there is none."""
+    """Return the commit of a checkout and whether its files are modified; empty if it is no checkout."""
     if not (root / ".git").exists():
         return {}
     git = ["git", "-C", str(root), "describe", "--always", "--abbrev=40", "--match=", "--dirty"]
     with suppress(OSError, subprocess.SubprocessError):  # no git, or a folder that it does not trust
-        said = subprocess.check_output(git, stderr=subprocess.DEVNULL, text=True, timeout=5.0).strip()
-        return {"commit": said.removesuffix("-dirty"), "modified": said.endswith("-dirty")}
+        name = subprocess.check_output(git, stderr=subprocess.DEVNULL, text=True, timeout=5.0).strip()
+        return {"commit": name.removesuffix("-dirty"), "modified": name.endswith("-dirty")}
     return {}

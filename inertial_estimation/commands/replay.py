@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
                 progress=progress,
                 watcher=moments,
             )
-        held_out_s = args.hold_out  # from which on the filter does not learn
+        held_out_s = args.hold_out  # time from which on the filter does not learn [s]
         hold_out_ns = None if held_out_s is None else result.start_ns + round(held_out_s * NANOSECONDS)
         evaluation = replay_results(result, pipelines=pipelines, reference=reference, hold_out_ns=hold_out_ns)
         if rrd is not None and moments is not None:
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
         evaluation.metrics["provenance"] = record = provenance(
             args, OPTIONS, bags=[args.bag], urdf=source, parameters=pipelines.parameters
         )
-        record["options"]["reference"] = topic  # the one that was found
+        record["options"]["reference"] = topic  # the topic that was found
         with result_folder(folder, OWN_FILES) as partial:
             _write(partial, args, evaluation, pipelines)
     print_summary(folder, evaluation, result.checks)
@@ -119,7 +119,7 @@ def _checked_rrd(path: Path | None) -> Path | None:
 
 
 def _moments(pipelines: Pipelines) -> Moments:
-    """Return what keeps the moments of a replay through pipelines for the viewer."""
+    """Return the observer that keeps the moments of a replay for the viewer."""
     from inertial_estimation.view.moments import Moments
 
     tilt = pipelines.tilt

@@ -1,7 +1,7 @@
-"""ROS domains that no other run on this machine talks on: demo, benchmarks, tests and `.ci/run` claim theirs.
+"""ROS domains that no other run on this machine uses: demo, benchmarks, tests and `.ci/run` claim their own.
 
-``python -m inertial_estimation.commands.ros_domains COMMAND ...`` runs a command on one. A claim is a lock on
-a file, which ends with the process at the latest, also by SIGKILL. Needs nothing but Python.
+``python -m inertial_estimation.commands.ros_domains COMMAND ...`` runs a command on such a domain. A claim is
+a lock on a file, which the end of the process releases, also after SIGKILL. Only Python is needed.
 """
 
 import contextlib
@@ -16,14 +16,14 @@ from typing import IO
 
 from inertial_estimation.errors import InertialEstimationError
 
-DOMAINS = range(1, 101)  # 0 is everybody's; the ports of higher ones may belong to other programs
-_counter = itertools.count(13 * os.getpid())  # not the one just left, where a dead node may linger
-_kept: list[IO[str]] = []  # locks of this process, until it ends
+DOMAINS = range(1, 101)  # 0 is the default domain; ports of higher ones may be in use by other programs
+_counter = itertools.count(13 * os.getpid())  # avoids the domain used last, on which a dead node may linger
+_kept: list[IO[str]] = []  # locks that this process holds until it ends
 
 
 @contextlib.contextmanager
 def claimed_domain(domains: Sequence[int] = DOMAINS) -> Iterator[int]:
-    """Claim one of some domains for as long as the context lasts, or the process lives; yields its number.
+    """Claim one of some domains until the context or the process ends; yield its number.
 
     Raises:
         InertialEstimationError: If all of them are in use.
@@ -33,11 +33,11 @@ def claimed_domain(domains: Sequence[int] = DOMAINS) -> Iterator[int]:
         yield domain
 
 
-def talk_apart() -> int:
-    """Let this process and those it starts talk on a domain of their own, and on this machine only.
+def use_own_domain() -> int:
+    """Let this process and its children communicate on their own ROS domain, and on this machine only.
 
-    Where ``ROS_DOMAIN_ID`` is set it is used as it is; else a domain is claimed until the process ends, and
-    the variable set. Returns the number of the domain.
+    If ``ROS_DOMAIN_ID`` is set, that domain is used. Otherwise a domain is claimed until the process ends,
+    and the variable is set. Returns the number of the domain.
 
     Raises:
         InertialEstimationError: If all domains are in use.
@@ -53,7 +53,7 @@ def talk_apart() -> int:
 def _lock(domains: Sequence[int]) -> tuple[IO[str], int]:
     for _ in domains:
         domain = domains[next(_counter) % len(domains)]
-        with contextlib.suppress(PermissionError):  # another user's
+        with contextlib.suppress(PermissionError):  # the file belongs to another user
             file = (Path(tempfile.gettempdir()) / f"inertial_estimation_domain_{domain}.lock").open("a")
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -64,7 +64,7 @@ def _lock(domains: Sequence[int]) -> tuple[IO[str], int]:
 
 
 if __name__ == "__main__":
-    talk_apart()
+    use_own_domain()
     for lock in _kept:
-        os.set_inheritable(lock.fileno(), True)  # the command keeps it, and what it leaves behind
+        os.set_inheritable(lock.fileno(), True)  # the command and its children keep the lock
     os.execvp(sys.argv[1], sys.argv[1:])

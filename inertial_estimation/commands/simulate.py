@@ -25,8 +25,8 @@ from inertial_estimation.simulation.config import NOISE_FREE, SimulationConfig
 from inertial_estimation.simulation.disturbances import parse_disturbance
 from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC
 
-SWING = 0.3  # of an arm [rad]
-SLICE_S = 0.1  # between two updates of progress, and looks at the truth [s]
+SWING = 0.3  # default amplitude of an arm's swing [rad]
+SLICE_S = 0.1  # time between two updates of progress, and two samples of the truth [s]
 
 
 def run(args: argparse.Namespace) -> int:
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     )
     hoist_s = HOIST_S if args.hoist is None else args.hoist
     recorder, watch = LoopRecording(loop), LoopWatch(loop)
-    _go(loop, args, hoist_s, watch)
+    _run_loop(loop, args, hoist_s, watch)
     recording, config = recorder.recording(), robot.config(SIMULATOR_NODE, SimulationConfig).robot
     inertias = inertias_as_json(watch.inertias(recording.start_ns))
     known = {"disturbances": args.disturbance, "released_s": hoist_s, **_truth(loop, disturbed)}
@@ -74,8 +74,8 @@ def _robot(args: argparse.Namespace) -> RobotLoop:
     return RobotLoop(args.config, overrides, noise=NOISE_FREE if args.noise_free else None)
 
 
-def _go(loop: ClosedLoop, args: argparse.Namespace, hoist_s: float, watch: LoopWatch) -> None:
-    """Run the loop and watch it."""
+def _run_loop(loop: ClosedLoop, args: argparse.Namespace, hoist_s: float, watch: LoopWatch) -> None:
+    """Run the closed loop with the requested motions, and sample its errors."""
     if args.walk and not loop.simulation.robot.floating_base:
         raise ConfigurationError("--walk is for legged robots; one with a fixed base swings (--swing)")
     steps, length, begin_s = args.walk or (0.0, 0.0, float("inf"))

@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _robot(args: argparse.Namespace, rng: Any) -> tuple[RobotConfig, str]:
-    """Return the robot's parameters in the files, and the text of the true robot's description."""
+    """Return the robot's parameters from the files, and the description of the true robot as text."""
     file = load_configs(args.config) if args.config else None
     robot = robot_config(file) if file else RobotConfig()
     source = args.urdf or robot.urdf or synthetic_robot(args.robot).urdf

@@ -1,4 +1,4 @@
-"""What commands print on stderr beside their results: progress, warnings, and what could not be drawn."""
+"""Output of commands on stderr besides their results: progress, warnings, and figures that are not drawn."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from inertial_estimation.recordings.recording import BagRecording
 
-WIDEST = 32  # characters of a column in a table, or of a bar
-LINE_PERIOD_S = 10.0  # between two lines in a pipe; what takes less prints none
+WIDEST = 32  # most characters of a column in a table, and of a progress bar
+LINE_PERIOD_S = 10.0  # time between two lines in a pipe [s]; shorter work prints no line
 
 
 @contextmanager
 def progress_bar(title: str, total: float, unit: str = "") -> Iterator[Callable[..., None]]:
-    """Show progress while the context lasts: a bar on a terminal, a line now and then in a pipe or a log.
+    """Show progress while the context lasts: a bar on a terminal, a line every 10 s in a pipe or a log.
 
     Args:
-        title: What goes on.
-        total: How much there is to do; NaN: not known.
-        unit: Of it; empty for steps.
+        title: Name of the work.
+        total: Amount of work; NaN if it is unknown.
+        unit: Unit of the amount; empty for steps.
 
     Yields:
-        A function to call with the completed amount, and on request with what is done now.
+        A function to call with the completed amount, and optionally with the name of the current step.
     """
     live, begin_s = sys.stderr.isatty(), time.monotonic()
     period_s = 0.1 if live else LINE_PERIOD_S
@@ -58,12 +58,12 @@ def progress_bar(title: str, total: float, unit: str = "") -> Iterator[Callable[
 
 
 def table_lines(rows: Sequence[Sequence[str]], *, left: bool = False, indent: int = 0) -> list[str]:
-    """Return rows of texts as lines with columns of equal width, of which a text that is too wide is cut.
+    """Return rows of texts as lines with aligned columns; texts that are too wide are truncated.
 
     Args:
-        rows: Texts, of the header first.
-        left: Whether all columns are aligned to the left, not the first alone.
-        indent: Blanks before each line.
+        rows: Texts of each row, the header first.
+        left: Whether all columns are aligned to the left instead of only the first one.
+        indent: Number of blanks before each line.
     """
     cut = [
         [row[0], *(text if len(text) <= WIDEST else f"{text[: WIDEST - 3]}..." for text in row[1:])]
@@ -75,14 +75,14 @@ def table_lines(rows: Sequence[Sequence[str]], *, left: bool = False, indent: in
 
 
 def print_warnings(sentences: Iterable[str]) -> None:
-    """Print each sentence as a warning, a line each."""
+    """Print each sentence as a warning on its own line."""
     for sentence in sentences:
         print(f"warning: {sentence}", file=sys.stderr)
 
 
 @contextmanager
 def recording_with_warnings(path: str | Path) -> Iterator[BagRecording]:
-    """Open a bag, and print at the end what of it is missing, or was found damaged while it was read."""
+    """Open a bag; at the end, print warnings about parts of it that are missing or proved damaged."""
     from inertial_estimation.recordings.recording import BagRecording
 
     with BagRecording(path) as recording:
@@ -94,7 +94,7 @@ def recording_with_warnings(path: str | Path) -> Iterator[BagRecording]:
 
 @contextmanager
 def drawing(what: str, packages: str = "plotly jinja2") -> Iterator[None]:
-    """Import what draws and draw within the context; without the packages, say what is not drawn."""
+    """Import packages and draw within the context; if they are missing, print that `what` is not drawn."""
     try:
         yield
     except ImportError as error:

@@ -103,7 +103,7 @@ def _recordings(
 
 
 def _print(folder: Path, results: Sequence[TuningResult]) -> None:
-    """Print what was found and what speaks against it."""
+    """Print the results, with the warnings that speak against them."""
     for result in results:
         objective = result.objective
         print(f"{objective.node}: {len(result.trials)} trials, {objective.title}")

@@ -10,7 +10,7 @@ from inertial_estimation.files.text_file import resolved_path
 
 
 def run(args: argparse.Namespace) -> int:
-    """Become the viewer, so that what ends this process ends it: its own launcher leaves it at a signal."""
+    """Replace this process by the viewer, so that signals end it; its own launcher would leave it running."""
     package = importlib.util.find_spec("rerun_cli")
     if package is None or package.origin is None:
         raise MissingDependencyError("view needs the extra 'view': pip install 'inertial_estimation[view]'")
