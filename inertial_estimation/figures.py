@@ -11,7 +11,7 @@ from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.signals import Array, frozen_array
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # Okabe and Ito 2008
-INK, GREY = -1, -2  # colours beside the palette: that of the text, and that of what is not measured
+INK, GREY = -1, -2  # colours beside the palette: of the text, and of quantities that are not measured
 INK_COLOUR, GREY_COLOUR = "#222222", "#9a9a9a"
 MOST_ROWS = 12  # rows, links or torques of a recording that are drawn: the worst ones, or the best determined
 MAX_POINTS = 2500  # per curve; more cannot be seen

@@ -117,7 +117,7 @@ def build_config(
 
     Args:
         config_class: Dataclass declared with `parameter` and `section`.
-        values: Values by dotted name; what is absent keeps its default.
+        values: Values by dotted name; parameters that are absent keep their defaults.
         where: Where the values came from, for the error message.
         origins: File and line of single values by name, for the error message.
 

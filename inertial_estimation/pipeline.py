@@ -52,7 +52,7 @@ class Stepper(Generic[ResultT]):
     def tick(self, now_ns: int) -> list[ResultT]:
         """Execute every step that is ready; return their results in order of their stamps.
 
-        At `now_ns` [ns], a result older than `inputs.timeout` plus the longest wait of a step is withheld:
+        At `now_ns` [ns], a result older than `inputs.timeout` plus the longest delay of a step is withheld:
         the steps of a backlog are executed, but their results are not published.
         """
         fresh: list[ResultT] = []

@@ -64,8 +64,8 @@ class GaitMotion:
     """Motion of base and feet in the world, n samples, m feet."""
 
     times_s: Array  # time [s], shape (n,)
-    position: Array  # of the base [m], shape (n, 3)
-    acceleration: Array  # of the base [m/s^2], shape (n, 3)
+    position: Array  # position of the base [m], shape (n, 3)
+    acceleration: Array  # acceleration of the base [m/s^2], shape (n, 3)
     rotation: Array  # orientation of the base, shape (n, 3, 3)
     rate: Array  # angular velocity of the base, base frame [rad/s], shape (n, 3)
     feet: Array  # positions of the feet [m], shape (n, m, 3)

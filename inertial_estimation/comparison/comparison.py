@@ -86,7 +86,7 @@ def _row(name: str, values: Sequence[Value | None]) -> Row:
 
 
 def _differences(results: Sequence[RunResult]) -> Iterator[Difference]:
-    """Yield the differences of the provenances; parameters only of estimators that ran in all results."""
+    """Yield the differences of the provenances; parameters are compared if their estimator ran everywhere."""
     nodes = [set(result.provenance.get("parameters", {})) for result in results]
     for node in sorted(set.union(*nodes) - set.intersection(*nodes)):
         yield Difference("estimator", node, tuple("run" if node in own else "" for own in nodes))

@@ -21,7 +21,7 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
 INTEGRAL_GAIN = 1.0  # k_i on the error of the DCM [1/s^2]
-INTEGRAL_LIMIT = 0.04  # of the shift of the centre of pressure by the integral (anti-windup) [m]
+INTEGRAL_LIMIT = 0.04  # largest shift of the centre of pressure by the integral (anti-windup) [m]
 Point = tuple[float, float]
 
 
@@ -52,7 +52,7 @@ class DcmFeedback:
             config: Gains.
             error: xi - xi_ref [m], shape (2,).
             p_ref: Centre of pressure of the reference [m], shape (2,).
-            support: Points of the soles that carry, margin taken off [m], shape (k, 2), k at least 1.
+            support: Corners of the loaded soles, moved inwards by the margin [m], shape (k, 2), k >= 1.
             omega: Frequency of the pendulum [1/s].
             h: Time since the last call [s].
 
@@ -174,7 +174,7 @@ def _edges(hull: Sequence[Point]) -> list[tuple[float, float, float]]:
 
 
 def edge_distance(feet: Sequence[Point], point: Point) -> float:
-    """Return how far a point lies within the polygon of the feet; negative outside [m].
+    """Return the distance of a point from the edges of the polygon of the feet [m]; negative outside.
 
     Args:
         feet: Positions of the standing feet [m]; at least three that are not in one line.

@@ -120,7 +120,7 @@ class CrawlConfig:
 
 @dataclass(frozen=True)
 class InertiaIntakeConfig:
-    """Which link inertias are taken from outside."""
+    """Links whose inertias the controller receives, and their use."""
 
     links: tuple[str, ...] = parameter(
         (),

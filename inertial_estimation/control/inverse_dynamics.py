@@ -23,7 +23,7 @@ from inertial_estimation.models.robot_config import StanceConfig, contact_points
 from inertial_estimation.models.whole_body_dynamics import DynamicsState, FrameMotion, MotionRows
 from inertial_estimation.signals import Array
 
-FORCE_UNIT = np.array([100.0, 100.0, 100.0, 10.0, 10.0, 10.0])  # of a force [N] and a torque [Nm]
+FORCE_UNIT = np.array([100.0, 100.0, 100.0, 10.0, 10.0, 10.0])  # scale of a force [N] and a torque [Nm]
 EDGE_SHARE = 0.125  # margin of the centre of pressure from the edges, as a share of a sole's shorter side
 FORCE_WEIGHT = 1e-3  # w_f, small: it only determines what the tasks leave free
 
@@ -37,7 +37,7 @@ class Contact(NamedTuple):
 
     name: str
     points_C: Array  # corners of the sole, or the point, in the contact frame [m], shape (4 or 1, 3)
-    centre_C: Array  # their middle [m], shape (3,)
+    centre_C: Array  # mean of these points [m], shape (3,)
     cone: Array  # rows G with G f >= 0 for every force the ground can give, shape (k, dim)
 
     @property

@@ -1,4 +1,4 @@
-"""The whole-body controller from raw inputs to torque commands: what a node and an experiment share."""
+"""Pipeline of the whole-body controller from raw inputs to torque commands, for nodes and experiments."""
 
 import math
 from collections import deque
@@ -188,7 +188,7 @@ class ControllerPipeline(TakesReadings):
         self._waiting: deque[AlignedSample] = deque(maxlen=MAX_PENDING)
         self.supervisor = ControlSupervisor(config, self.controller)
         self.last: ControlResult | None = None
-        self._last_stamp_ns: int | None = None  # of the last command since the last gap of all inputs
+        self._last_stamp_ns: int | None = None  # stamp of the last command; None after a gap of all inputs
 
     def push_base_state(self, state: BaseState) -> None:
         """Take orientation and twist of the base; its position is not used."""

@@ -15,7 +15,7 @@ from inertial_estimation.signals import Array, BaseReference, JointReading
 HEIGHT_RATE, ANGLE_RATE, JOINT_RATE = 0.3, 1.0, 2.5
 SMOOTH_S = 0.25  # time in which a reference reaches its largest rate, and a ground plane its new fit
 GAP_S = 0.1  # time after which the rate of an old target counts as zero, and control restarts without a state
-HEIGHT_RANGE = 0.3, 1.3  # of a requested height, as shares of that in the home posture
+HEIGHT_RANGE = 0.3, 1.3  # range of a requested height, as shares of the height in the home posture
 # Share of a limit within which a request is accepted, and a state again after it exceeded the limit; share of
 # the height in the home posture from which on a robot, perhaps on a slope, counts as being in that posture.
 RETURN_SHARE = 0.9
@@ -23,7 +23,7 @@ RETURN_SHARE = 0.9
 
 @dataclass(frozen=True, slots=True)
 class WalkCommand:
-    """Steps to take from now on; replaces what is left of an earlier command."""
+    """Steps to take from now on; the command replaces the rest of an earlier one."""
 
     steps: int  # number of steps; 0 stops after the step that is under way
     length: float = 0.0  # distance of one step forward [m]; 0: in place. The last step closes the feet.
@@ -138,9 +138,9 @@ class References:
         """Discard all requests and the count of refusals."""
         self.refused = 0
         self.last_refusal = ""
-        self._asked_base: BaseReference | None = None
+        self._requested_base: BaseReference | None = None
         self._first_height: float | None = None
-        self._asked_joints = self._home.copy()
+        self._requested_joints = self._home.copy()
         self._start(self._home, self.home_height, 0.0, 0.0)
 
     def restart(self, q: Array, height: float, roll: float, pitch: float) -> None:
@@ -161,7 +161,7 @@ class References:
             self._first_height = height if at_home else self.home_height
         self.height.set_target(np.array([self._first_height]))
         self.tilt.set_target(np.zeros(2))
-        self.joints.set_target(self._asked_joints)
+        self.joints.set_target(self._requested_joints)
         self._aim_base()
 
     def step(self, h: float) -> None:
@@ -183,7 +183,7 @@ class References:
         indices = np.array([self._robot.joint_index(name) for name in reading.names], dtype=int)
         position = np.clip(reading.position, self._limits.lower[indices], self._limits.upper[indices])
         limit, rate = JOINT_RATE, reading.velocity
-        self._asked_joints[indices] = position
+        self._requested_joints[indices] = position
         self.joints.set_target(position, 0.0 if rate is None else np.clip(rate, -limit, limit), indices)
 
     def request_base(self, reference: BaseReference) -> None:
@@ -195,7 +195,7 @@ class References:
         limits = {"height_rate": HEIGHT_RATE}
         limits |= dict.fromkeys(("roll_rate", "pitch_rate"), ANGLE_RATE)
         bounded = {name: float(np.clip(getattr(reference, name), -m, m)) for name, m in limits.items()}
-        self._asked_base = replace(reference, **bounded)
+        self._requested_base = replace(reference, **bounded)
         self._aim_base()
 
     def _start(self, q: Array, height: float, roll: float, pitch: float) -> None:
@@ -209,7 +209,7 @@ class References:
         )
 
     def _aim_base(self) -> None:
-        base = self._asked_base
+        base = self._requested_base
         if base is not None:
             self.height.set_target(np.array([base.height]), np.array([base.height_rate]))
             rates = np.array([base.roll_rate, base.pitch_rate])

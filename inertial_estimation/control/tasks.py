@@ -28,7 +28,7 @@ class Task(NamedTuple):
 
     A: Array  # shape (m, nv)
     b: Array  # wanted acceleration less the drift J'v, shape (m,)
-    weight: Array | float  # of each row, shape (m,), or of all
+    weight: Array | float  # weight of each row, shape (m,), or of all rows
 
 
 class Reference(NamedTuple):

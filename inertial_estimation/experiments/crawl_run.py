@@ -47,7 +47,7 @@ class CrawlRun(NamedTuple):
     pitch (true) [rad]; margin (distance of the true centre of mass from the edge of the polygon of the loaded
     feet, seen from above, negative outside) [m]; x, y, z, mass (true trunk in its link frame) [m, kg]; x_hat
     ... mass_hat (estimated); x_used ... (in the controller); swings (feet that have landed); found (loads
-    found); hold (0 or 1: whether the robot is asked to stand).
+    found); hold (0 or 1: whether the robot is requested to stand).
     """
 
     load_s: float  # time at which the load was put on, from the release [s]

@@ -217,7 +217,7 @@ def curl(trials: Trials) -> ExperimentResult:
         row("elbow RMSE while curling", "rad", tracking["calibrated"]),
         row("elbow RMSE without adaptation, first seed", "rad", tracking["unadapted"][0]),
     ]
-    facts = ("The calibration also absorbs what is wrong with the forearm, as far as it is felt at rest.",)
+    facts = ("The calibration also absorbs errors of the forearm, as far as they change torques at rest.",)
     shown, plain_run, unadapted = (runs[case][0] for case in ("calibrated", "plain", "unadapted"))
     t, spans = shown["time"], (Span(FULL.attach_s, FULL.on_s, "weight on, filter off"),)
     angles = (

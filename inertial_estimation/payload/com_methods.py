@@ -194,7 +194,7 @@ class PoseLine(NamedTuple):
 class PoseSolution(NamedTuple):
     """The point nearest to all lines."""
 
-    com_B: Array  # of the trunk [m], shape (3,); unchanged along an unobserved direction
+    com_B: Array  # centre of mass of the trunk [m], shape (3,); unchanged along an unobserved direction
     sigma_B: Array  # standard deviation from the residuals [m], shape (3,); inf along an unobserved axis
     residual: float  # deviation of one pose's equation [m]; NaN where the poses leave no freedom
     spread: float  # smallest singular value over sqrt(n) [1]: of two poses half the angle between them [rad]

@@ -54,7 +54,7 @@ class PayloadEstimate:
     """Trunk and payload after one step."""
 
     stamp_ns: int  # stamp of the joint state of the step [ns]
-    trunk: LinkInertia  # what a controller should use; moves to the estimate at a capped rate
+    trunk: LinkInertia  # inertia for a controller, which moves to the estimate at a bounded rate
     estimate: LinkInertia  # the identification's own value
     payload: LinkInertia  # the load: estimate less nominal (its mass may be negative)
     phase: Phase

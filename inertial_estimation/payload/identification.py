@@ -243,7 +243,7 @@ class PhaseState(ABC):
 
 
 class _Watching(PhaseState):
-    """The trunk is compared with what is expected, at rest and in motion."""
+    """The trunk is compared with the expected one, at rest and in motion."""
 
     phase = Phase.WATCHING
 

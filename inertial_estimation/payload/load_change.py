@@ -62,7 +62,7 @@ class LoadChangeDetector:
 
     @property
     def suspicious(self) -> bool:
-        """Whether the last reading differed from what is expected."""
+        """Whether the last reading differed from the expected trunk."""
         return self._seen_for > 0.0
 
     def update_at_rest(

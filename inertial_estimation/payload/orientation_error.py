@@ -196,7 +196,7 @@ class OrientationError(ComMethod):
         reached = float(np.diff([math.atan2(R[0, 2], R[2, 2]) for R in (backward.R_HB, forward.R_HB)])[0])
         if reached < (1.0 - MISSING) * 2.0 * TILT_RAD:
             goal = _deg(2.0 * TILT_RAD)
-            raise _RefusedError(f"does not take the pitch asked for: {_deg(reached)} to and fro, not {goal}")
+            raise _RefusedError(f"does not take the requested pitch: {_deg(reached)} to and fro, not {goal}")
         shifts = [-linear_algebra.solve(self.response, pose.error) for pose in poses]
         return float(linear_algebra.lstsq(np.vstack([p.R_HB[:2] for p in poses]), np.concatenate(shifts))[2])
 

@@ -47,9 +47,9 @@ class MeanState(NamedTuple):
 
     q: Array  # joint positions [rad], shape (n_joints,)
     readings: Array
-    roll: float  # of the base [rad]
-    pitch: float  # of the base [rad]
-    vertical_acceleration: float  # of the base, up [m/s^2]
+    roll: float  # roll of the base [rad]
+    pitch: float  # pitch of the base [rad]
+    vertical_acceleration: float  # acceleration of the base, upwards [m/s^2]
     motion: Array  # magnitude of each kind of motion
     noise: Array  # standard deviation of each magnitude by noise alone
 
@@ -64,8 +64,8 @@ class WindowMeans(NamedTuple):
 
     mean: Array
     slope: Array  # change in a second, of a least-squares line
-    noise: Array  # of the mean
-    slope_noise: Array
+    noise: Array  # standard deviation of the mean
+    slope_noise: Array  # standard deviation of the slope
 
 
 class RowWindow:

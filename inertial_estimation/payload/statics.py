@@ -194,7 +194,7 @@ class TrunkReading(NamedTuple):
     mass: float  # mass of the trunk, sum f_z / g less the legs (T 7) [kg]
     com_B: Array  # centre of mass of the trunk across gravity (T 17), base frame [m], shape (3,)
     tilt: tuple[float, float]  # roll and pitch of the base [rad]
-    height: float  # of the base origin above the standing feet [m]
+    height: float  # height of the base origin above the standing feet [m]
 
     def turned_from(self, tilt: tuple[float, float]) -> float:
         """Return the distance of the base's roll and pitch from given ones [rad]."""

@@ -269,7 +269,7 @@ def figure_of_nis(results: ReplayResults) -> Figure:
     title = f"Normalised innovation squared (NIS) over {rows} rows"
     named = {f"{d.value} ({100 * flag.mean():.1f} %)": flag for d, flag in flags.items() if flag.any()}
     return Figure(
-        "Innovations and what became of them",
+        "Innovations and decisions",
         [
             _panel(results.time, title, "NIS [-]", drawn, levels=levels, log=True),
             _panel(results.time, "Decisions", "", list(_bars(t, named)), rows=list(named)),
@@ -335,7 +335,7 @@ def figure_of_trunk(results: ReplayResults) -> Figure:
     t, link, true = time.of(table["stamp_ns"]), table["link"][0], {}
     if truth is not None and link in truth.steps:
         true = dict(zip(("mass", *xyz("com")), truth.over_time(link, t).T, strict=True))
-    spans = spans_of(t, table["hold"], "asked to hold")
+    spans = spans_of(t, table["hold"], "requested to hold")
     marks = [Mark(time.at(stamp_ns), event.values[KIND]) for stamp_ns, event in results.events]
     drawn = []
     for name, sigma, title, unit in (

@@ -56,7 +56,7 @@ BASE_ERRORS = (  # name in metrics.json, quantity, unit
     ("position_error_m", "position", "m"),
     ("velocity_error_m_s", "velocity", "m/s"),
 )
-LONGEST_BREAK_NS = round(0.2 * NANOSECONDS)  # break after which a cause that returns still counts as the same
+LONGEST_BREAK_NS = round(0.2 * NANOSECONDS)  # longest break after which a returning cause counts as the same
 MASS_FACTOR = 2.0  # largest plausible ratio of estimated to nominal total mass, or of the inverse
 CERTAIN = 3.0  # standard deviations of the links' masses by which the ratio must be exceeded
 NOISE_BAND = 1.7  # factor between observed and assumed noise up to which they count as consistent

@@ -10,7 +10,7 @@ from inertial_estimation.simulation.config import ActuatorConfig
 
 STOP_STIFFNESS = 1000.0  # of the end stops [Nm/rad]
 STOP_DAMPING = 20.0  # of the end stops [Nms/rad]
-STANCE_MARGIN = 1e-3  # by which a stance may exceed a limit, for rounded values in files [rad]
+STANCE_MARGIN = 1e-3  # tolerance of a stance beyond a limit, for rounded values in files [rad]
 
 
 class JointActuators:

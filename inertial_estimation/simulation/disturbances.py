@@ -62,8 +62,8 @@ class MassWaveform:
     amplitude: float = 0.0  # amplitude of the mass [kg]
     frequency: float = 1.0  # frequency of the wave [Hz]
     phase: float = 0.0  # phase of the wave [rad]
-    start: float = 0.0  # when the wave begins [s]
-    stop: float = FOREVER  # when it ends [s]
+    start: float = 0.0  # time at which the wave begins [s]
+    stop: float = FOREVER  # time at which it ends [s]
 
     def __post_init__(self) -> None:
         _expect(self.wave in WAVES, f"wave '{self.wave}' of '{self.link}', expected one of {listing(WAVES)}")
@@ -95,8 +95,8 @@ class Attachment:
     """
 
     body: LinkInertia  # its inertia, in the frame of the link it is attached to
-    start: float = 0.0  # when it is attached [s]
-    stop: float = FOREVER  # when it is removed [s]
+    start: float = 0.0  # time at which it is attached [s]
+    stop: float = FOREVER  # time at which it is removed [s]
 
     def __post_init__(self) -> None:
         _expect_times(self.link, self.start, self.stop)
@@ -129,8 +129,8 @@ class Push:
 
     link: str  # name of the link
     force: Vector  # force [N], shape (3,)
-    start: float  # when it begins [s]
-    duration: float = 0.1  # how long it lasts [s]
+    start: float  # time at which it begins [s]
+    duration: float = 0.1  # duration [s]
     point_L: Vector = (0.0, 0.0, 0.0)  # point of application in the link frame [m], shape (3,)
     frame: str = "world"  # axes of the force: "world" or "link"
 

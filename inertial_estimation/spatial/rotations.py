@@ -176,7 +176,7 @@ def rotation(phi: Vector) -> Matrix:
     )
 
 
-OPPOSITE_TOLERANCE = 1e-9  # of 1 + cos(angle), below which two directions count as opposite
+OPPOSITE_TOLERANCE = 1e-9  # 1 + cos(angle) below which two directions count as opposite
 
 
 def skew(w: Array) -> Array:

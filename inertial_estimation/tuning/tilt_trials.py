@@ -43,7 +43,7 @@ from inertial_estimation.tuning.recorded_run import RecordedRun
 from inertial_estimation.tuning.trials import Objective, Trials, Values
 
 WINDOW_S = 1.5  # window of the later readings that determine the vertical [s]
-LEAST_SHARE = 0.5  # least share of a window in contact, and of its variance in that of the times in contact
+LEAST_SHARE = 0.5  # least contact time of a window and variance of these times, as shares of the window's
 
 
 class TiltTrials(Trials):

@@ -136,7 +136,7 @@ def test_panels_have_units_one_time_and_the_hold_out() -> None:
         "Masses": ["mass [kg]"] * 2,
         "Centres of mass": ["change from start [mm]"],
         "Moments of inertia": [],
-        "Innovations and what became of them": ["NIS [-]", ""],
+        "Innovations and decisions": ["NIS [-]", ""],
         "The trunk": ["mass [kg]", "x [mm]", "y [mm]", "z [mm]"],
     }
     for panel in (panel for figure in figures for panel in figure.panels):
@@ -174,7 +174,7 @@ def test_the_trunk_is_drawn_with_what_happened_to_it() -> None:
     figure = figure_of_trunk(results())
     np.testing.assert_allclose(lines(figure, 0)["identified, 2 sigma"].y, trunk()["mass"])
     assert [mark.label for mark in figure.panels[0].marks] == ["hold-out", "loaded", "refused", "loaded"]
-    assert figure.panels[0].spans == [Span(pytest.approx(1.51), pytest.approx(2.5), "asked to hold")]
+    assert figure.panels[0].spans == [Span(pytest.approx(1.51), pytest.approx(2.5), "requested to hold")]
     np.testing.assert_allclose(lines(figure, 2)["published"].y, 1e3 * trunk()["com_y"])
     alone = ReplayResults(TIME, tables={"trunk_inertia.csv": trunk()})
     assert [one.title for one in replay_figures(alone)] == ["The trunk"]

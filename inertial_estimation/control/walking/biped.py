@@ -74,7 +74,7 @@ class BipedGait(Gait):
         self.length = command.length
 
     def target(self, tick: Tick) -> SupportTarget:
-        """Return what is wanted of the feet now."""
+        """Return the present target of support and swing foot."""
         if self._state.stepping:
             self.take_command(under_way=int(self.phase is GaitPhase.SWING))
         self._state.elapsed += tick.h
@@ -143,7 +143,7 @@ class _Phase(Phase, ABC):
 
     @abstractmethod
     def target(self, tick: Tick) -> SupportTarget:
-        """Return what is wanted of the feet now."""
+        """Return the present target of support and swing foot."""
 
 
 class _Standing(_Phase):

@@ -79,7 +79,7 @@ class CrawlGait(Gait):
         self.plan.walk(self.ground.places, command)
 
     def target(self, tick: Tick) -> SupportTarget:
-        """Return what is wanted of the feet now."""
+        """Return the present target of support and swing foot."""
         h, ground, body = tick.h, self.ground, self.body
         self._state.elapsed += h
         body.advance(h)

@@ -38,7 +38,7 @@ class Tick(NamedTuple):
     """Measurements of one tick; positions relative to the base origin, world axes."""
 
     state: DynamicsState
-    centres: Sequence[Array]  # of the contacts [m], shape (3,) each
+    centres: Sequence[Array]  # centres of the contacts [m], shape (3,) each
     omega: float  # frequency of the pendulum [1/s]
     dcm: Array  # divergent component of motion [m], shape (2,)
     h: float  # time since the last tick [s]
@@ -50,7 +50,7 @@ class SupportTarget(NamedTuple):
 
     phase: GaitPhase
     activity: str  # phase and foot in words: "standing", "transfer to left_foot" ...
-    capacity: tuple[float, ...]  # how much of its full force each contact may take, 0 (in the air) to 1
+    capacity: tuple[float, ...]  # share of its full force that each contact may carry, 0 (in the air) to 1
     zmp: Array  # centre of pressure of the reference [m], shape (2,)
     dcm: Array  # divergent component of motion of the reference [m], shape (2,)
     support_height: float  # height of the ground under the base [m]: of the soles that carry
@@ -145,10 +145,10 @@ class Gait(ABC):
 
     @abstractmethod
     def target(self, tick: Tick) -> SupportTarget:
-        """Return what is wanted of the feet now."""
+        """Return the present target of support and swing foot."""
 
 
-ARRIVED_SHARE = 0.9  # of the duration: the horizontal motion ends there, before the touchdown
+ARRIVED_SHARE = 0.9  # share of the duration in which the horizontal motion ends, before the touchdown
 
 
 class SwingPath(NamedTuple):
