@@ -201,7 +201,7 @@ class MissingReadings:
         if len(self._needed) and self.last[self._needed].all():
             return "no joint of torque_rows has an effort: nothing is learned"
         lost = listing(self._names[self.last].tolist(), limit=4)
-        return f"without {lost}: the estimates go on from what these do not reach"
+        return f"without {lost}: the estimates go on from the remaining equations"
 
 
 class Between(Enum):

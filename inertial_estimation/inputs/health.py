@@ -35,11 +35,13 @@ def stream_health(stream: Stream, now_ns: int, timeout: float, notes: Sequence[s
             message += f"; readings arrive but are dropped: {drops.summary}"
         elif seconds(now_ns - stream.arrival_ns) <= timeout:
             message = f"lost: readings arrive {age:.2f} s after their stamps, limit {timeout:g} s: "
-            message += f"of another clock (inputs.arrival: [{stream.input}], use_sim_time)?"
+            message += f"are they of another clock (inputs.arrival: [{stream.input}], use_sim_time)?"
     elif drops.total and stream.arrival_ns - drops.arrival_ns < REPORTED_NS:
         remarks.append(f"{drops.total} of {stream.received} readings dropped, last: {drops.summary}")
     if age < -AHEAD_S:
-        remarks.append(f"its stamps are {-age:.2f} s ahead of the clock: of another one (use_sim_time)?")
+        remarks.append(
+            f"its stamps are {-age:.2f} s ahead of the clock: are they of another one (use_sim_time)?"
+        )
     found = [text for text in (message, *remarks, *notes) if text]
     if found and not message:
         level = HealthLevel.WARN

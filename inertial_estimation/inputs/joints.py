@@ -241,7 +241,7 @@ class JointNames:
         if len(known) > 1:
             found = listing(f"'{one}'" for one in sorted(known))
             raise MeasurementError(f"the joints of the model are there with {found}: set joint_names.prefix")
-        return names, f"joint names have the prefix '{prefix}', which is taken off (joint_names.prefix)"
+        return names, f"joint names have the prefix '{prefix}', which is removed (joint_names.prefix)"
 
 
 class JointRow(NamedTuple):

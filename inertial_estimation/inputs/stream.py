@@ -23,7 +23,7 @@ REPORTED_NS = 10 * NANOSECONDS  # time for which a drop is reported by diagnosti
 Columns: TypeAlias = slice | NDArray[np.int64]  # of a row
 NONE = slice(0)
 CAPACITY = 2048  # rows that are kept, of accepted and of rejected ones each
-UNSET = "its stamps are zero (not set), its readings are taken at their arrival: set inputs.stamps: arrival"
+UNSET = "its stamps are zero (not set), so the times of arrival are used: set inputs.stamps: arrival"
 PERIODIC = 20  # readings without a gap, after which further ones are expected at the same rate
 
 
@@ -301,8 +301,8 @@ class Stream:
         if not offset_ns or not self.clock.votes:
             return ""
         side = "behind" if offset_ns > 0 else "ahead of"
-        moved = f"{abs(seconds(offset_ns)):.2f} s {side} the others, is moved by it"
-        return f"a clock of its own, {moved}: set inputs.arrival: [{self.input}]"
+        apart = f"{abs(seconds(offset_ns)):.2f} s {side} the others, which is corrected"
+        return f"a clock of its own, {apart}: set inputs.arrival: [{self.input}]"
 
     def reset(self) -> None:
         """Discard all rows and the clock; counters are kept."""

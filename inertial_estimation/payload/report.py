@@ -94,7 +94,7 @@ def payload_health(
     change = "" if unidentified is None else f"{unidentified.kind}, {_masses(unidentified)}"
     unconfirmed = identifying and change and identification.phase is not Phase.COM  # not averaged yet
     lone = "" if detector.lone_foot is None else list(measurer.forces)[detector.lone_foot]
-    sensor = f"the force at '{lone}' alone has changed, as by no load: check its {measurer.source}"
+    sensor = f"the force at '{lone}' alone has changed, which no load does: check its {measurer.source}"
     refusal = f"identification given up: {identification.refusal}"
     table: tuple[tuple[object, HealthLevel, str], ...] = (
         (missing, HealthLevel.STALE, f"waiting for {listing(missing)}"),

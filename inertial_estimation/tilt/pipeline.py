@@ -44,7 +44,7 @@ def estimator_health(estimator: BaseEstimator, missing: Sequence[str], failed: s
     observer = estimator.observer
     found, level = [failed] if failed else [], HealthLevel.WARN if failed else HealthLevel.OK
     if observer.without_gravity:
-        found.append("no estimate: the specific force has not the size of gravity (units, or subtracted?)")
+        found.append("no estimate: the specific force is not as large as gravity (units, or subtracted?)")
         level = HealthLevel.WARN
     elif observer.aligning:
         found.append(f"starting: determining the vertical over {STARTUP:g} s")

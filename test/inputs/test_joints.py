@@ -184,7 +184,7 @@ def test_a_prefix_of_one_part_is_said_although_the_other_has_none():
     for k in range(10):
         robot.push(JOINTS, joints(START + 5 * MS * k, names=tuple(f"left_arm_{name}" for name in LEFT)), 0)
         robot.push(JOINTS, joints(START + 5 * MS * k, names=RIGHT), 0)
-    assert "the prefix 'left_arm_', which is taken off" in said_of(robot, 45)
+    assert "the prefix 'left_arm_', which is removed" in said_of(robot, 45)
 
 
 @pytest.mark.parametrize(
