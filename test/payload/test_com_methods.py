@@ -396,7 +396,7 @@ class Deaf(SpringTrunk):
         (SpringTrunk(TRUE, integral=0.3), "does not come back: 1.1"),
         (SpringTrunk(TRUE, integral=3.0), "does not follow: a probe of 20 mm"),
         (SpringTrunk(TRUE, other=2e5), "does not follow: a probe of 20 mm"),
-        (SpringTrunk(TRUE, other=500.0), "does not take the pitch asked for"),
+        (SpringTrunk(TRUE, other=500.0), "does not take the requested pitch"),
         (SpringTrunk(TRUE, other_way=True), "turns the wrong way"),
         (Deaf(TRUE), "does not follow a correction"),
     ],
