@@ -121,7 +121,7 @@ def _nodes(record: WatchRecord, now_s: float) -> Table:
         table.add_row(
             Text(name),
             Text(message, style=STYLES[level]),
-            f"{node.rate_hz(now_s):.0f}" if node.heard_s is not None else "-",
+            f"{node.rate_hz(now_s):.0f}" if node.telemetry_s is not None else "-",
             Text(_ms(age), style="bold red" if age is not None and age > OLD_ESTIMATE else ""),
         )
     return table

@@ -30,18 +30,18 @@ class NodeRecord:
     """Record of one node; all times are on one steady clock [s]."""
 
     figures: Mapping[str, float] = field(default_factory=dict)  # newest telemetry by name
-    heard_s: float | None = None  # arrival time of the newest telemetry; None before the first message
+    telemetry_s: float | None = None  # arrival time of the newest telemetry; None before the first message
     health: dict[str, Health] = field(default_factory=dict)  # newest report of each component
     reported_s: float | None = None  # arrival time of the newest report; None before the first one
     _counts: deque[tuple[float, int]] = field(default_factory=deque)
     _newest: dict[str, tuple[str, float, float]] = field(default_factory=dict)  # count, arrival, age then
 
-    def hear_figures(self, now_s: float, figures: Mapping[str, float], count: int = 1) -> None:
+    def add_telemetry(self, now_s: float, figures: Mapping[str, float], count: int = 1) -> None:
         """Store the newest telemetry of `count` messages that have arrived by now [s]."""
-        self.figures, self.heard_s = figures, now_s
+        self.figures, self.telemetry_s = figures, now_s
         self._counts.append((now_s, count))
 
-    def hear_report(self, now_s: float, parts: Iterable[Health]) -> None:
+    def add_report(self, now_s: float, parts: Iterable[Health]) -> None:
         """Store a report of the node, which covers all its components."""
         self.health = {part.name: part for part in parts}
         self.reported_s = now_s
@@ -63,9 +63,9 @@ class NodeRecord:
 
     def age_s(self, now_s: float) -> float | None:
         """Return the age of the newest estimate [s]: that on publication plus the time since; None before."""
-        if self.heard_s is None:
+        if self.telemetry_s is None:
             return None
-        return self.figures.get("age [s]", 0.0) + now_s - self.heard_s
+        return self.figures.get("age [s]", 0.0) + now_s - self.telemetry_s
 
     def silent_s(self, now_s: float) -> float:
         """Return the time for which a report of the node is overdue [s]; 0 while reports arrive."""
@@ -82,8 +82,8 @@ class NodeRecord:
         rate, age = number(part.values["rate [Hz]"]), number(part.values.get("age [s]", "unknown"))
         level, message = part.level, part.message
         if age is not None and part.name in self._newest:
-            _received, heard_s, age_then = self._newest[part.name]
-            stood_s = now_s - heard_s
+            _received, arrived_s, age_then = self._newest[part.name]
+            stood_s = now_s - arrived_s
             if stood_s > SILENT_AFTER:
                 age = max(age, age_then + stood_s)
                 if level == HealthLevel.OK:

@@ -1,4 +1,4 @@
-"""Publishes a recording on its topics with /clock at a chosen speed, for machines without rosbag2."""
+"""Playback of a recording on its topics with /clock at a chosen speed, for machines without rosbag2."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -17,22 +17,22 @@ from inertial_estimation.ros.messages import clock_to_msg, message_class
 from inertial_estimation.ros.qos import LATCHED, RELIABLE
 from inertial_estimation.signals import NANOSECONDS, seconds
 
-SETTLING_S = 1.0  # without a new subscription, after which playing starts [s]
-LONGEST_WAIT_S = 60.0  # for subscribers that are asked for
-CLOCK_RATE = 200.0  # of /clock by the wall clock [Hz]
+SETTLING_S = 1.0  # time without a new subscription after which playing starts [s]
+LONGEST_WAIT_S = 60.0  # longest wait for the requested number of subscribers [s]
+CLOCK_RATE = 200.0  # rate of /clock by the wall clock [Hz]
 LATCHED_TOPICS = ("/robot_description", "/tf_static")
 
 
 def play_bag(path: str, *, rate: float, loop: bool, subscribers: int, remap: Mapping[str, str]) -> int:
-    """Play a rosbag2, a folder or file, through a node of its own; return the number of messages published.
+    """Play a recording with a node; return the number of messages that are published.
 
-    The messages are not deserialised. Signals are left to the caller.
+    The messages are not deserialised. The caller handles signals.
 
     Args:
         path: The recording.
         rate: Speed, as a multiple of real time.
         loop: Whether to restart at the end.
-        subscribers: Number that one of the topics needs before playing starts.
+        subscribers: Number of subscribers that one of the topics must have before playing starts.
         remap: New topic names by recorded ones.
 
     Raises:
@@ -59,7 +59,7 @@ def play_bag(path: str, *, rate: float, loop: bool, subscribers: int, remap: Map
 
 
 def _publishers(node: Node, recording: BagRecording, remap: Mapping[str, str]) -> dict[str, Publisher]:
-    """Create a publisher for every topic of the open recording whose type is installed."""
+    """Create a publisher for every topic of the recording whose message type is installed."""
     for topic in remap:
         if topic not in recording.topics:
             hint = did_you_mean(topic, recording.topics, "it has")
@@ -75,7 +75,7 @@ def _publishers(node: Node, recording: BagRecording, remap: Mapping[str, str]) -
             publishers[topic] = node.create_publisher(message_class(message_type), name, qos)
         except ConfigurationError:
             unknown.append(f"{topic} [{message_type}]")
-        except (NameValidationException, RuntimeError) as error:  # or of a topic of another type
+        except (NameValidationException, RuntimeError) as error:  # bad name, or topic of another type
             raise ConfigurationError(f"cannot publish '{topic}' as '{name}': {one_line(error)}") from None
     if not publishers:
         raise RecordingError(f"no topic of '{recording.name}' can be played: {listing(unknown)}")
@@ -85,7 +85,7 @@ def _publishers(node: Node, recording: BagRecording, remap: Mapping[str, str]) -
 
 
 def _wait_for_subscriptions(publishers: dict[str, Publisher], least: int) -> None:
-    """Wait until one topic has the least number of subscribers, and no new ones appear."""
+    """Wait until one topic has at least `least` subscribers, and no further ones appear."""
     begin = since = time.monotonic()
     counts = [0]
     while (now := time.monotonic()) - since < SETTLING_S or (
@@ -112,7 +112,7 @@ def _play(recording: BagRecording, publishers: dict[str, Publisher], clock: Publ
 def _events(
     recording: BagRecording, topics: set[str], rate: float
 ) -> Iterator[tuple[str | None, int, bytes]]:
-    """Yield the messages in order, with the ticks of the clock (topic None) between them."""
+    """Yield topic, log time [ns] and bytes of the messages, with clock ticks (topic None) between them."""
     step_ns = max(1, int(NANOSECONDS * rate / CLOCK_RATE))
     next_ns = recording.start_ns
     for topic, log_ns, data in recording.unread(topics):

@@ -13,8 +13,8 @@ from inertial_estimation.ros.qos import create_output
 from inertial_estimation.signals import Health, HealthLevel
 
 TOPIC = "/diagnostics"
-WAITING_PERIODS = 5
-SILENT_PERIODS = 2  # reports without a message from which a required input counts as silent
+WAITING_PERIODS = 5  # number of reports without a message before a hint, and between two log lines
+SILENT_PERIODS = 2  # number of reports without a message from which a required input counts as silent
 
 
 @dataclass
@@ -22,18 +22,18 @@ class InputCounter:
     """Counters of received, lost and malformed messages of one topic."""
 
     topic: str
-    required: bool = False  # whether the pipeline gives no output without it
-    publishers: Callable[[], int] = lambda: 1  # their current number
-    received: int = 0
-    lost: int = 0  # between those received: on the network, or from a full queue
-    malformed: int = 0  # whose fields do not fit together
+    required: bool = False  # whether the pipeline has no output without it
+    publishers: Callable[[], int] = lambda: 1  # returns the current number of publishers
+    received: int = 0  # number of received messages
+    lost: int = 0  # number of messages lost on the network or from a full queue
+    malformed: int = 0  # number of messages with inconsistent fields
     _newest_malformed: str = ""
     _silent_periods: int = 0
     _last_sequence: int | None = None
-    _before: tuple[int, int, int] = (0, 0, 0)  # the counts at the last report
+    _before: tuple[int, int, int] = (0, 0, 0)  # received, lost, malformed at the last report
 
     def count(self, received: int, sequence: int | None) -> None:
-        """Count messages, the last of which has a number of its publisher (None: unknown)."""
+        """Count messages; `sequence` is the publisher's sequence number of the last one (None: unknown)."""
         self.received += received
         if sequence is None:
             return
@@ -45,20 +45,20 @@ class InputCounter:
         """Count one message that could not be converted."""
         self.malformed, self._newest_malformed = self.malformed + 1, reason
 
-    def waited_in_vain(self) -> str:
-        """Return that a publisher is connected of which no message has come for some reports; else nothing.
+    def silent_publisher(self) -> str:
+        """Return a hint if a publisher is connected but no message has arrived for some time; else nothing.
 
-        It may have nothing to send. Or the middleware fails: with Fast DDS's shared memory, a
-        process that was killed can cut off the one that takes its place (docs/robustness.md).
+        The publisher may have nothing to send, or the middleware fails: with Fast DDS's shared memory, a
+        process that was killed can cut off its successor (docs/robustness.md).
         """
         if self.received or self._silent_periods < WAITING_PERIODS or not self.publishers():
             return ""
         return ", though a publisher is connected (if it sends: start this node again)"
 
     def health(self) -> Health:
-        """Report the counts, once per second of the steady clock: what is lost, malformed or no longer comes.
+        """Report lost and malformed messages, and silence; to be called once per second of the steady clock.
 
-        The ages of readings are by the clock of the stamps, which shows nothing where it has stopped, too.
+        Ages of readings are on the clock of the stamps and show no silence if that clock has stopped, too.
         """
         if self.publishers() > 1:  # sequence numbers of several publishers are mixed and show no loss
             self.lost, self._last_sequence = self._before[1], None
@@ -68,7 +68,7 @@ class InputCounter:
         values = {name: str(getattr(self, name)) for name in ("received", "lost", "malformed")}
         level, message = HealthLevel.OK, "messages arrive"
         if not self.received:
-            message = f"no message yet{self.waited_in_vain()}"
+            message = f"no message yet{self.silent_publisher()}"
             level = HealthLevel.WARN if self.required else HealthLevel.OK
         elif self.required and self._silent_periods >= SILENT_PERIODS:
             level = HealthLevel.ERROR
@@ -85,7 +85,7 @@ class Diagnostics:
     """The report of a node on `/diagnostics`, once per second, and its log of missing inputs.
 
     Attributes:
-        hardware_id: Name of the robot in its description; empty before there is one.
+        hardware_id: Name of the robot in its description; empty before the node has a description.
     """
 
     def __init__(self, node: Node) -> None:
@@ -96,7 +96,7 @@ class Diagnostics:
         self._missing: list[str] = []
 
     def publish(self, parts: Sequence[Health], missing: list[str]) -> None:
-        """Publish the health of every component; log those whose level has changed, and missing inputs."""
+        """Publish the health of every component; log changes of level, and missing inputs."""
         array = DiagnosticArray()
         array.header.stamp = self._node.get_clock().now().to_msg()
         name = self._node.get_fully_qualified_name().lstrip("/")  # /diagnostics is shared by all robots
@@ -104,7 +104,7 @@ class Diagnostics:
         self._publisher.publish(array)
         logger = self._node.get_logger()
         self._periods += 1
-        if self._periods > 1:  # before, publishers may not have been discovered
+        if self._periods > 1:  # in the first period publishers may not have been discovered
             news, self._missing = missing != self._missing, missing
             if missing and (news or self._periods % WAITING_PERIODS == 0):
                 logger.warning(f"waiting for: {', '.join(missing)}")
@@ -125,7 +125,7 @@ class Diagnostics:
 
 
 def log_health(node: Node, level: HealthLevel, text: str) -> None:
-    """Log a sentence about the health of something, at the severity of its level."""
+    """Log a sentence with the severity of a health level."""
     logger = node.get_logger()
     if level == HealthLevel.OK:
         logger.info(text)

@@ -84,7 +84,7 @@ class InertialEkfNode(PipelineNode):
             if estimate.measured:
                 residual, message = self._residual
                 self.send(residual, partial(torque_residual_to_msg, estimate, message))
-            if self._errors is not None:  # what the readings of joint torques are wrong by
+            if self._errors is not None:  # estimated errors of the joint torque sensors
                 self.send(self._errors, partial(_torque_errors, estimate))
             self._publish_located(estimate)
             self._telemetry.send(estimate, estimate.stamp_ns)
@@ -93,7 +93,7 @@ class InertialEkfNode(PipelineNode):
         self._markers.send(estimates[-1].stamp_ns, lambda new: inertial_markers(new, estimates[-1]))
 
     def _publish_located(self, estimate: InertialEstimate) -> None:
-        """Publish the wrench of a push, and what the locator has found when it changes."""
+        """Publish the wrench of a push, and the located cause of an event when it changes."""
         push = external_wrench_of(estimate)
         if push is not None:
             sample, link = push
@@ -119,7 +119,7 @@ class InertialEkfNode(PipelineNode):
 
 
 def _covariance(link: LinkEstimate) -> list[float]:
-    """Return the covariance of the ten parameters of a link, as it is published."""
+    """Return the upper triangle of the covariance of a link's ten parameters, row by row."""
     return list(upper_triangle(parameter_covariance(link)).tolist())
 
 

@@ -1,7 +1,7 @@
-"""Messages of rclpy: read from their bytes; estimates, transforms, health, commands and references.
+"""Conversions of rclpy messages: reading of bytes; estimates, transforms, health, commands, references.
 
-All other conversions are those of `inputs.messages`, which bags use, too. Those that write into a message
-return it; it may be used again.
+All other conversions are in `inputs.messages`, which bags use, too. Functions that write into a given message
+return that message, so that it can be reused.
 """
 
 import importlib
@@ -45,8 +45,8 @@ from inertial_estimation.spatial.rotations import (
     rotation_from_roll_pitch_yaw,
 )
 
-NORM_TOLERANCE = 0.01  # of a quaternion
-UNKNOWN_VARIANCE = 1e6  # of what nothing informs [m^2, m^2/s^2, rad^2/s^2]: 1 km, far beyond any base
+NORM_TOLERANCE = 0.01  # largest deviation of a quaternion's norm from one
+UNKNOWN_VARIANCE = 1e6  # variance of an unobserved quantity: (1 km)^2 [m^2, m^2/s^2, rad^2/s^2]
 LEAST_ROTATION = 1e-8  # variance of a yaw that is zero by definition, as at the start [rad^2]
 
 
@@ -67,7 +67,7 @@ def message_class(message_type: str) -> type[Any]:
 
 
 def deserializer(message_type: type) -> Callable[[bytes], Any]:
-    """Return what builds messages of a class from their bytes."""
+    """Return a function that builds messages of a class from their bytes."""
     return partial(deserialize_message, message_type=message_type)
 
 
@@ -77,7 +77,7 @@ def type_name(message_type: type) -> str:
 
 
 def message_reader(message_type: type, convert: Callable[[Any], Any] | None = None) -> Callable[[bytes], Any]:
-    """Return what reads serialised messages of a class, by a conversion or that registered for the type."""
+    """Return a function that reads serialised messages, by `convert` or the type's own conversion."""
     return MessageReader(type_name(message_type), deserializer(message_type), convert).read
 
 
@@ -90,11 +90,11 @@ def tilt_to_msg(estimate: BaseEstimate, msg: Any, base_frame: str) -> Any:
 
 
 def odometry_to_msg(estimate: BaseEstimate, msg: Any, world_frame: str, base_frame: str) -> Any:
-    """Convert an estimate to nav_msgs/Odometry with its covariances; `UNKNOWN_VARIANCE` where none is known.
+    """Convert an estimate to nav_msgs/Odometry with covariances, `UNKNOWN_VARIANCE` for unknown ones.
 
     The covariance of small rotations is transformed to world axes, as the message requires:
-    R_WB P_B R_WB^T. That of the angular velocity is the one of the gyroscope's bias. No variance is zero,
-    which a filter that takes the message would read as exact.
+    R_WB P_B R_WB^T. The covariance of the angular velocity is that of the gyroscope's bias. No variance is
+    zero, which a filter that uses the message would take for exact.
     """
     base_state_to_msg(estimate.state, msg, world_frame, base_frame)
     R_WB = rotation_from_quaternion(estimate.state.quaternion_xyzw)
@@ -128,7 +128,7 @@ def torque_residual_to_msg(estimate: InertialEstimate, msg: Any) -> Any:
 
 
 def external_wrench_of(estimate: InertialEstimate) -> tuple[WrenchSample, str] | None:
-    """Return the wrench of a push about the origin of its link, in the link's axes, and the link; or None."""
+    """Return the wrench of a push about its link's origin, in the link's axes, and the link; None without."""
     located = estimate.located
     if located is None or located.force_L is None or located.torque_L is None:
         return None
@@ -137,14 +137,14 @@ def external_wrench_of(estimate: InertialEstimate) -> tuple[WrenchSample, str] |
 
 
 def figures_to_msg(stamp_ns: int, values: Iterable[float], msg: Any) -> Any:
-    """Write figures into the positions of a sensor_msgs/JointState that has their names."""
+    """Write figures into the positions of a sensor_msgs/JointState whose names are those of the figures."""
     set_stamp(msg.header.stamp, stamp_ns)
     msg.position = doubles_like(msg.position, list(values))
     return msg
 
 
 def health_to_msg(health: Health, node_name: str, hardware_id: str = "") -> DiagnosticStatus:
-    """Convert the state of one part of a node to diagnostic_msgs/DiagnosticStatus, for a robot of a name."""
+    """Convert the health of a node's component to diagnostic_msgs/DiagnosticStatus; id: the robot's name."""
     return DiagnosticStatus(
         level=bytes([health.level]),
         name=f"{node_name}: {health.name}",
@@ -155,7 +155,7 @@ def health_to_msg(health: Health, node_name: str, hardware_id: str = "") -> Diag
 
 
 def health_from_msg(msg: Any) -> Health:
-    """Inverse of `health_to_msg`, without the name of the node."""
+    """Convert a diagnostic_msgs/DiagnosticStatus to health, without the name of the node."""
     part = msg.name.partition(": ")[2] or msg.name
     values = {item.key: item.value for item in msg.values}
     return Health(part, HealthLevel(msg.level[0]), msg.message, values)
@@ -176,7 +176,7 @@ def torque_command_to_msg(command: TorqueCommand) -> JointState:
 
 
 def torque_command_from_msg(msg: JointState) -> TorqueCommand:
-    """Inverse of `torque_command_to_msg`; positions and velocities are not read.
+    """Convert a sensor_msgs/JointState to joint torques; positions and velocities are ignored.
 
     Raises:
         MeasurementError: If there is not one effort per name.
@@ -198,9 +198,9 @@ def base_reference_to_msg(reference: BaseReference, msg: Any, stamp_ns: int = 0)
 
 
 def base_reference_from_msg(msg: PoseStamped) -> BaseReference:
-    """Inverse of `base_reference_to_msg`.
+    """Convert a geometry_msgs/PoseStamped to a base reference; the inverse of `base_reference_to_msg`.
 
-    Not read are x, y and the yaw of R = Rz(yaw) Ry(pitch) Rx(roll).
+    x, y and the yaw of R = Rz(yaw) Ry(pitch) Rx(roll) are ignored.
 
     Raises:
         MeasurementError: If the height is not finite, or the quaternion is not of unit norm.

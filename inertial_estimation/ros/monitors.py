@@ -32,45 +32,45 @@ from inertial_estimation.signals import Health
 
 OWN_NODES = frozenset({TILT_NODE, INERTIAL_NODE, PAYLOAD_NODE, SIMULATOR_NODE, CONTROLLER_NODE})
 TELEMETRY = "/telemetry"
-TAKE_PERIOD, FIND_PERIOD = 0.05, 1.0  # [s]
+TAKE_PERIOD, FIND_PERIOD = 0.05, 1.0  # periods of polling messages, and of searching nodes [s]
 
 
 class PolledNode(Node):
-    """A node whose owner takes the messages that have arrived."""
+    """A node whose owner polls the messages that have arrived."""
 
     def __init__(self, name: str, context: Context | None = None) -> None:
         """Create the node and subscribe to `/diagnostics`."""
         super().__init__(name, context=context, start_parameter_services=False, enable_rosout=False)
-        self.hear(DiagnosticArray, "/diagnostics", self.on_diagnostics, RELIABLE, raw=False)
+        self.listen_to(DiagnosticArray, "/diagnostics", self.on_diagnostics, RELIABLE, raw=False)
 
     def take(self) -> None:
-        """Take all messages that have arrived."""
+        """Process all messages that have arrived."""
         for subscription in self.subscriptions:
             handle = subscription.handle
             while (taken := handle.take_message(subscription.msg_type, subscription.raw)) is not None:
                 subscription.callback(taken[0])
 
-    def hear(
-        self, kind: type, topic: str, heard: Any, qos: QoSProfile = SENSOR_INPUT, *, raw: bool = True
+    def listen_to(
+        self, kind: type, topic: str, receive: Any, qos: QoSProfile = SENSOR_INPUT, *, raw: bool = True
     ) -> None:
-        """Subscribe to a topic; `heard` gets the bytes of a message, or the message."""
+        """Subscribe to a topic; `receive` is called with the bytes of a message, or with the message."""
         quiet = {"event_callbacks": NO_INPUT_EVENTS}
-        self.create_subscription(kind, topic, lambda msg: heard(msg), qos, raw=raw, **quiet)
+        self.create_subscription(kind, topic, lambda msg: receive(msg), qos, raw=raw, **quiet)
 
     def on_diagnostics(self, msg: DiagnosticArray) -> None:
-        """Take a report of a node."""
+        """Process a report of a node."""
 
 
 class DemoMonitor(PolledNode):
-    """Records what the nodes of a demo publish: the inertias of a link, the position of a joint, reports."""
+    """Records outputs of the nodes of a demo: inertias of a link, positions of a joint, health reports."""
 
     def __init__(self, record: LiveRecord, link: str, joint: str, context: Context) -> None:
         super().__init__("demo_monitor", context)
         self._record, self._joint = record, joint
         keep, inertia = record.inertias.setdefault(link, []).append, message_reader(InertiaStamped)
-        self.hear(InertiaStamped, f"link_inertias/{topic_token(link)}", lambda data: keep(inertia(data)))
+        self.listen_to(InertiaStamped, f"link_inertias/{topic_token(link)}", lambda data: keep(inertia(data)))
         self._positions, self._read = record.joints.setdefault(joint, []), message_reader(JointState)
-        self.hear(JointState, "joint_states", self._on_joints)
+        self.listen_to(JointState, "joint_states", self._on_joints)
 
     def _on_joints(self, data: bytes) -> None:
         reading = self._read(data)
@@ -78,13 +78,13 @@ class DemoMonitor(PolledNode):
         self._positions.append((reading.stamp_ns, float(reading.position[place])))
 
     def on_diagnostics(self, msg: DiagnosticArray) -> None:
-        """Keep the newest report of each part."""
+        """Keep the newest report of each component."""
         self._record.reports.update({status.name: health_from_msg(status) for status in msg.status})
 
 
 @contextmanager
 def listen(record: LiveRecord, link: str, joint: str, domain_id: int) -> Iterator[DemoMonitor]:
-    """Yield a monitor in a context of its own, in a ROS domain, whose `take` is to be called often."""
+    """Yield a monitor in its own context on a ROS domain; its `take` must be called often."""
     context = Context()
     rclpy.init(args=[], context=context, domain_id=domain_id, signal_handler_options=SignalHandlerOptions.NO)
     try:
@@ -96,14 +96,14 @@ def listen(record: LiveRecord, link: str, joint: str, domain_id: int) -> Iterato
 
 
 class WatchMonitor(PolledNode):
-    """Keeps the newest telemetry and reports of all nodes in a namespace."""
+    """Keeps the newest telemetry and health reports of all nodes in a namespace."""
 
     def __init__(self, record: WatchRecord, namespace: str) -> None:
         """Watch the nodes in a namespace and below; telemetry is subscribed to when they are found."""
         super().__init__(f"inertial_estimation_monitor_{os.getpid()}")
         self._record = record
         self._inside = namespace.strip("/") + "/" if namespace.strip("/") else ""
-        self._newest: dict[str, tuple[bytes, int]] = {}  # telemetry since the last poll, and how many
+        self._newest: dict[str, tuple[bytes, int]] = {}  # newest message, and number since the last poll
         self._known: set[str] = set()  # nodes with telemetry
         self._read = message_reader(JointState)
 
@@ -119,23 +119,23 @@ class WatchMonitor(PolledNode):
             if ours and node not in self._known:
                 self._known.add(node)
                 self._record.node(node)
-                self.hear(JointState, topic, partial(self._keep, node))
+                self.listen_to(JointState, topic, partial(self._keep, node))
 
     def poll(self, now_s: float) -> None:
-        """Take all messages that have arrived; of the telemetry only the newest is read."""
+        """Process all messages that have arrived; of a node's telemetry only the newest is decoded."""
         self._now_s = now_s
         self._newest.clear()
         self.take()
         for node, (data, count) in self._newest.items():
             reading = self._read(data)
             figures = dict(zip(reading.names, reading.position.tolist(), strict=True))
-            self._record.node(node).hear_figures(now_s, figures, count)
+            self._record.node(node).add_telemetry(now_s, figures, count)
 
     def _keep(self, node: str, data: bytes) -> None:
         self._newest[node] = data, self._newest.get(node, (b"", 0))[1] + 1
 
     def on_diagnostics(self, msg: DiagnosticArray) -> None:
-        """Keep the reports of the nodes that are watched."""
+        """Keep the reports of the monitored nodes."""
         parts: dict[str, list[Health]] = {}
         for status in msg.status:
             node, separator, _part = status.name.partition(": ")
@@ -143,11 +143,11 @@ class WatchMonitor(PolledNode):
             if separator and node.startswith(self._inside) and ours:
                 parts.setdefault(node, []).append(health_from_msg(status))
         for node, report in parts.items():
-            self._record.node(node).hear_report(self._now_s, report)
+            self._record.node(node).add_report(self._now_s, report)
 
 
 def watched(record: WatchRecord, namespace: str) -> Iterator[float]:
-    """Monitor the nodes of a namespace and below; yields the steady clock's time [s] after a poll."""
+    """Monitor the nodes of a namespace and below; yield the steady clock's time [s] after each poll."""
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
     try:
         node, next_find = WatchMonitor(record, namespace), 0.0

@@ -1,4 +1,4 @@
-"""Runs one node as a process: arguments, signals, exit codes.
+"""Execution of one node as a process: arguments, signals, exit codes.
 
 The exit code is 0 after SIGINT or SIGTERM, and 2 with one line on stderr for an error in the configuration.
 The module imports no large package, so that the entry points handle signals before they import the node.
@@ -20,10 +20,10 @@ from typing import Any
 from inertial_estimation.errors import InertialEstimationError, one_line
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-COLLECTION_PERIOD = 1.0  # [s]
-SERVING_PERIOD = 0.01  # between two looks of a polled node at its services, timers and reports [s]
-MANY_NEW = 5_000  # objects since the last collection, which a module that is imported late makes
-MISSING = {"pinocchio": "standalone", "mujoco": "sim", "proxsuite": "sim"}  # extras; else it is ROS
+COLLECTION_PERIOD = 1.0  # period of garbage collections [s]
+SERVING_PERIOD = 0.01  # period at which a polled node serves its services, timers and reports [s]
+MANY_NEW = 5_000  # number of new objects since the last collection that shows a late import
+MISSING = {"pinocchio": "standalone", "mujoco": "sim", "proxsuite": "sim"}  # extra of a package; else ROS
 HELP = """usage: {name} --ros-args --params-file FILE [-p NAME:=VALUE] [-r TOPIC:=OTHER]
 
 A ROS 2 node of inertial_estimation. Topics, services and parameters: docs/nodes.md.
@@ -36,7 +36,7 @@ _started = threading.Event()
 
 
 def _end_at_once(_number: int, _frame: FrameType | None) -> None:
-    """End a node that starts: no resource is open yet, and an exception of an import would be converted.
+    """End a node that is starting: no resource is open yet, and an import might convert an exception.
 
     Later it does nothing: rclpy's own handlers shut its context down, and then call the previous handlers.
     """
@@ -45,16 +45,16 @@ def _end_at_once(_number: int, _frame: FrameType | None) -> None:
 
 
 def _run_class(module: str, name: str) -> int:
-    """Run a node of a module of this package; this is what the executables call."""
+    """Run a node class of a module of `ros`; the entry points of the executables call this function."""
     for number in SIGNALS:
         signal.signal(number, _end_at_once)
     if {"-h", "--help"} & set(sys.argv[1:]):
         print(HELP.format(name=sys.argv[0].rsplit("/", 1)[-1]))
         return 0
-    # The matrices of a step are small: threads of the linear algebra cost more than they save, and ten times
-    # as much where other programs need the processors. Read when numpy is imported.
+    # The matrices of a step are small: threads of linear algebra cost more than they save, ten times as much
+    # on a busy machine. The variable is read when numpy is imported.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    # MuJoCo would import glfw, which starts a process of its own.
+    # Without this, MuJoCo would import glfw, which starts another process.
     os.environ.setdefault("MUJOCO_GL", "disable")
     try:
         return run_node(getattr(importlib.import_module(f"inertial_estimation.ros.{module}"), name))
@@ -73,11 +73,11 @@ whole_body_controller = partial(_run_class, "whole_body_controller_node", "Whole
 
 
 class CycleCollector:
-    """Runs Python's garbage collector once per second, when its owner signals free time.
+    """Runs Python's garbage collector once per second, when its owner has time.
 
-    By itself it interrupts a node whenever enough objects have been created, for up to tens of milliseconds
-    once a model is loaded. Objects that live as long as the process are therefore excluded (`gc.freeze`); so
-    is what survives where many objects are new.
+    Automatic collection interrupts a node whenever enough objects have been created, for up to tens of
+    milliseconds once a model is loaded. Objects that live as long as the process are therefore excluded
+    (`gc.freeze`), and so are the survivors of a collection with many new objects.
     """
 
     def __init__(self) -> None:
@@ -113,7 +113,7 @@ def run_node(build: Callable[[], Any], arguments: Sequence[str] | None = None) -
         rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.ALL)
     except Exception as error:  # rcl raises several types for a bad command line or parameter file
         return _fail(str(error))
-    # Compiling takes minutes where nothing is kept on disk: without a node, a signal ends it at once.
+    # Compiling takes minutes without a cache on disk; before the node exists, a signal ends it at once.
     warm_up()
     _started.set()
     try:
@@ -124,8 +124,8 @@ def run_node(build: Callable[[], Any], arguments: Sequence[str] | None = None) -
         return _fail(str(error))
     except Exception as error:
         if rclpy.ok() and type(error).__name__ == "RCLError":
-            said = "a topic or service cannot be created (remapped onto another of the node?)"
-            return _fail(f"{said}: {one_line(error)}")
+            text = "a topic or service cannot be created (remapped onto another of the node?)"
+            return _fail(f"{text}: {one_line(error)}")
         if rclpy.ok():
             raise
         # otherwise a signal has shut the context down during a callback
@@ -134,12 +134,12 @@ def run_node(build: Callable[[], Any], arguments: Sequence[str] | None = None) -
             signal.signal(number, signal.SIG_IGN)
         with suppress(RuntimeError):  # rclpy's RCLError: shut down by its handler after the check
             rclpy.try_shutdown()
-        gc.unfreeze()  # what is frozen is not freed at exit, and ProxSuite reports it as leaked
+        gc.unfreeze()  # frozen objects are not freed at exit, and ProxSuite would report them as leaked
     return 0
 
 
 def spin(node: Any) -> None:
-    """Spin a node until a signal; one that is polled reads its inputs itself, and its services now and then.
+    """Spin a node until a signal; a polled node reads its inputs itself, and serves the rest every 10 ms.
 
     A wait of the executor costs as much as a step of an estimator, and it waits twice for each callback.
     """
@@ -163,6 +163,6 @@ def spin(node: Any) -> None:
 
 
 def _fail(message: str) -> int:
-    """Return the exit code of a node that cannot start, by which the launch files tell it from a failure."""
+    """Print an error; return the exit code of a node that cannot start, which launch files do not restart."""
     print(f"error: {' '.join(message.split())}", file=sys.stderr)
     return 2

@@ -19,24 +19,24 @@ EstimateT = TypeVar("EstimateT")
 
 
 class Figures:
-    """A topic of named figures, with the query whether it has subscribers.
+    """A topic of named figures, which are computed only while it has subscribers.
 
-    The query is too expensive for each of a thousand steps per second. It runs ten times per second of the
-    stamps: the first figures are up to 0.1 s late, and figures are computed for up to 0.1 s after the last
-    subscriber has left.
+    The query for subscribers is too expensive for each of a thousand steps per second. It runs ten times per
+    second of the stamps: the first figures are up to 0.1 s late, and figures are computed for up to 0.1 s
+    after the last subscriber has left.
     """
 
     def __init__(self, publisher: Publisher, names: Sequence[str], frame_id: str = "") -> None:
-        """Take a publisher of sensor_msgs/JointState, names of the figures, and a frame of the messages."""
+        """Publish with a publisher of sensor_msgs/JointState; all messages have these names and the frame."""
         self._publisher, self._msg = publisher, JointState(name=list(names))
         self._msg.header.frame_id = frame_id
-        self._pace, self._heard = MarkerPace(), False
+        self._pace, self._subscribed = MarkerPace(), False
 
     def send(self, stamp_ns: int, values: Callable[[], list[float]]) -> None:
         """Compute and publish the figures of a stamp [ns] if there were subscribers at the last query."""
         if self._pace.due(stamp_ns):
-            self._heard = self._publisher.get_subscription_count() > 0
-        if self._heard:
+            self._subscribed = self._publisher.get_subscription_count() > 0
+        if self._subscribed:
             self._publisher.publish(figures_to_msg(stamp_ns, values(), self._msg))
 
 
@@ -44,7 +44,7 @@ class TelemetryOutput(Generic[EstimateT]):
     """The telemetry of one node, computed only while it has subscribers."""
 
     def __init__(self, node: RobotNode, telemetry: Telemetry[EstimateT]) -> None:
-        """Create the publisher of what converts estimates to named figures."""
+        """Create the publisher; `telemetry` converts estimates to named figures."""
         self._telemetry, self._clock = telemetry, node.get_clock()
         self._figures = Figures(node.add_output(JointState, TELEMETRY), telemetry.names)
 
@@ -67,7 +67,7 @@ class MarkerOutput:
         self._array = MarkerArray()
 
     def send(self, stamp_ns: int, markers: Callable[[NewMarker], Sequence[Any]]) -> None:
-        """Publish what `markers` builds, if there are subscribers and the last ones are 0.1 s older."""
+        """Publish the result of `markers` if there are subscribers and the last one is 0.1 s older."""
         if self._pace.due(stamp_ns) and self._publisher.get_subscription_count():
             self._array.markers = list(markers(Marker))
             self._publisher.publish(self._array)

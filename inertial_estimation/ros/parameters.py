@@ -1,7 +1,7 @@
-"""Declares the parameters of a config dataclass as ROS parameters of a node.
+"""Declaration of the parameters of a config dataclass as ROS parameters of a node.
 
-rclpy ignores values for undeclared parameters, so that a misspelt line of YAML is not reported; here it
-stops the node. Whole numbers are accepted where a float is declared, in files and by `ros2 param set`.
+rclpy ignores values of undeclared parameters without a report; here a misspelt name in a parameter file stops
+the node. Whole numbers are accepted for parameters that are floats, in files and by `ros2 param set`.
 """
 
 from collections.abc import Callable, Mapping, Set
@@ -61,8 +61,8 @@ class NodeParameters:
     ) -> None:
         """Declare every parameter with the value from the command line or YAML file.
 
-        Names `elsewhere` are of other nodes, and are ignored (in a section for all nodes, ``/**``). At every
-        later change `on_change(name, value)` is called; an exception rejects the change.
+        Names `elsewhere` are parameters of other nodes, which are ignored (in a section for all nodes,
+        ``/**``). At every later change `on_change(name, value)` is called; an exception rejects the change.
 
         Raises:
             ~inertial_estimation.errors.ConfigurationError: If a given parameter is unknown (the message
@@ -70,8 +70,8 @@ class NodeParameters:
         """
         self._specs = {spec.name: spec for spec in iterate_parameters(config_class)}
         self._listener = on_change
-        passed_over = elsewhere - self._specs.keys()
-        given = {name: value for name, value in given_values(node).items() if name not in passed_over}
+        ignored = elsewhere - self._specs.keys()
+        given = {name: value for name, value in given_values(node).items() if name not in ignored}
         for name, value in given.items():
             if value is None and name in self._specs and isinstance(self._specs[name].default, tuple):
                 given[name] = ()  # rcl reads an empty list of YAML as "not set"
@@ -85,10 +85,10 @@ class NodeParameters:
         node.add_on_set_parameters_callback(self._on_set)
 
     def _as_declared(self, parameters: list[Parameter]) -> list[Parameter]:
-        """Return parameters with floats for whole numbers where floats are declared."""
+        """Return parameters in which whole numbers are floats if floats are declared."""
         converted = []
         for given in parameters:
-            with suppress(KeyError, InertialEstimationError):  # rclpy or `_on_set` says why it is refused
+            with suppress(KeyError, InertialEstimationError):  # rclpy or `_on_set` rejects it with a reason
                 value = check_value(self._specs[given.name], from_ros_value(given.value))
                 given = Parameter(given.name, value=to_ros_value(value))
             converted.append(given)
@@ -96,7 +96,7 @@ class NodeParameters:
 
     def _on_set(self, parameters: list[Parameter]) -> SetParametersResult:
         own = [given for given in parameters if given.name in self._specs]
-        config, checked, taken = self.config, [], list[str]()
+        config, checked, applied = self.config, [], list[str]()
         try:
             for given in own:
                 value = check_value(self._specs[given.name], from_ros_value(given.value))
@@ -104,10 +104,10 @@ class NodeParameters:
                 checked.append((given.name, value))
             for name, value in checked:
                 self._listener(name, value)
-                taken.append(name)
+                applied.append(name)
         except InertialEstimationError as error:
             before = parameter_values(self.config)
-            for name in taken:  # all or none, where they are set at once
+            for name in applied:  # parameters that are set together are changed all or none
                 self._listener(name, before[name])
             return SetParametersResult(successful=False, reason=str(error))
         self.config = config
@@ -115,7 +115,7 @@ class NodeParameters:
 
 
 def to_ros_value(value: Any) -> Any:
-    """Convert a config value to one ROS can type: tuples become lists, an empty one becomes ``[""]``."""
+    """Convert a config value to a ROS value: tuples become lists, an empty one ``[""]``, which has a type."""
     return (list(value) or [""]) if isinstance(value, tuple) else value
 
 
@@ -126,9 +126,9 @@ def from_ros_value(value: Any) -> Any:
 
 
 def given_values(node: Node) -> dict[str, Any]:
-    """Return the values from the command line and parameter files, those of unknown names included.
+    """Return the values from command line and parameter files, including those of unknown names.
 
-    rclpy keeps them in an attribute beyond its documented interface, from Humble to Rolling.
+    rclpy keeps them in an undocumented attribute, from Humble to Rolling.
     """
     overrides: Mapping[str, Parameter] = node._parameter_overrides
     return {

@@ -24,8 +24,8 @@ from inertial_estimation.ros.robot_node import RobotNode
 from inertial_estimation.signals import Health, seconds
 
 ResultT = TypeVar("ResultT")
-LONGEST_DELAY = 0.0003  # of a poll after the message that completes a step [s]
-LOCK_GAIN, LARGEST_SHIFT = 0.3, 0.02  # share of the deviation corrected in a period, and of a period at most
+LONGEST_DELAY = 0.0003  # longest delay of a poll after the message that completes a step [s]
+LOCK_GAIN, LARGEST_SHIFT = 0.3, 0.02  # share of a deviation corrected in a period; bound, share of a period
 CODE = (
     "import os, pickle, sys; os.nice(19); "
     "result = pickle.load(sys.stdin.buffer)(); pickle.dump(result, sys.stdout.buffer)"
@@ -33,14 +33,14 @@ CODE = (
 
 
 class PipelineNode(RobotNode):
-    """A node that owns one pipeline, polled at the pipeline's rate, or woken by every arrival.
+    """A node that owns one pipeline and polls its inputs at the pipeline's rate, or is woken by each arrival.
 
     Steps depend on the stamps of the data and the order of the messages, so the trigger does not change the
     results. Polling needs less processor time: waiting for a message costs as much as a step of an estimator,
     while reading a message that has arrived takes a microsecond.
 
-    The pipeline ticks after every message, as in a replay: a step whose wait for an input expires then does
-    so at the same message, regardless of the number of messages read at once.
+    The pipeline ticks after every message, as in a replay: the wait of a step for an input therefore expires
+    at the same message, regardless of how many messages are read at once.
 
     Attributes:
         pipeline: The pipeline, once the node is configured.
@@ -69,30 +69,30 @@ class PipelineNode(RobotNode):
         self._inputs.woken = None if self._polled else self._take_inputs
         simulated = self.get_parameter("use_sim_time").value
         self._now = self._simulated_now if simulated else time.time_ns
-        # By the clock of the stamps: that of the machine, which the middleware has, or a simulated one.
+        # Arrivals on the clock of the stamps: that of the machine, as in the middleware, or a simulated one.
         self._inputs.arrival = lambda at: self._now_ns if simulated or not at else at
-        # A simulation in lockstep waits for the answer to each reading: none is too old, or dropped.
-        self._answered = simulated and not self._polled
-        self.pipeline.inputs.clocks.arrivals_tell = not self._answered  # a backlog has been waited for
+        # A simulation in lockstep waits for the answer to each reading: no reading is too old, or dropped.
+        self._lockstep = simulated and not self._polled
+        self.pipeline.inputs.clocks.arrivals_tell = not self._lockstep  # a backlog has been waited for
         self._inputs.sensor_qos = sensor_input(period=self._period)
         self._inputs.delay.period = self._period
-        # A backlog of this age is dropped unread; no result is as old as that, either.
-        self._inputs.delay.timeout = math.inf if self._answered else self.pipeline.inputs.aligner.timeout
+        # A backlog older than this is dropped unread; results as old as this are not published, either.
+        self._inputs.delay.timeout = math.inf if self._lockstep else self.pipeline.inputs.aligner.timeout
         self._advertise()
         self.add_trigger("~/reset", self._reset)
-        if getattr(self.pipeline, "checks", None) is not None:  # the controller has none
-            self.pipeline.checks.execute = beside
+        if getattr(self.pipeline, "checks", None) is not None:  # the controller has no checks
+            self.pipeline.checks.execute = in_background
             self.add_trigger("~/check_data", self._check_data)
         self._subscribe()
 
     def _subscribe(self) -> None:
         """Subscribe to every input of the pipeline."""
-        self._connected: dict[str, tuple[str, NodeInput]] = {}  # type and subscription by name
+        self._connected: dict[str, tuple[str, NodeInput]] = {}  # message type and input, by name
         for name in self.pipeline.inputs.topics:
             self._connect(name)
 
     def _connect(self, name: str) -> None:
-        """Subscribe to an input with the type that is published, or else the first that it may have."""
+        """Subscribe to an input with the published message type, or else with its first possible type."""
         inputs, types = self.pipeline.inputs, self.pipeline.inputs.topics[name][0]
         topic = "/".join(map(topic_token, name.split("/")))
         publishers = self.get_publishers_info_by_topic(self.resolve_topic_name(topic))
@@ -101,7 +101,7 @@ class PipelineNode(RobotNode):
         if published and chosen not in published:
             try:
                 inputs.connect(name, published[0])
-            except ConfigurationError as error:  # says which types it may have, and perhaps what to set
+            except ConfigurationError as error:  # names the possible types, and perhaps a remedy
                 self.get_logger().warning(str(error), throttle_duration_sec=WAITING_PERIODS * REPORT_PERIOD)
         known = self._connected.get(name)
         if known is not None:
@@ -116,7 +116,7 @@ class PipelineNode(RobotNode):
         self._connected[name] = chosen, node_input
 
     def poll(self) -> float | None:
-        """Read the inputs; return the time until the next poll [s], None while there is none."""
+        """Read the inputs; return the time until the next poll [s], None if the node is not polled."""
         if not (self._configured and self._polled):
             return None
         begin_ns, self._completed_ns = time.time_ns(), 0
@@ -135,7 +135,7 @@ class PipelineNode(RobotNode):
         super()._take_inputs()
 
     def _simulated_now(self) -> int:
-        if not self._answered:
+        if not self._lockstep:
             take_clock(self)
         return int(self.get_clock().now().nanoseconds)
 
@@ -145,14 +145,14 @@ class PipelineNode(RobotNode):
 
     @property
     def _tick_ns(self) -> int:
-        """Time of a tick; where every reading is answered zero, for which nothing is old."""
-        return 0 if self._answered else self._now_ns
+        """Time of a tick [ns]; zero in lockstep, so that no input counts as old."""
+        return 0 if self._lockstep else self._now_ns
 
     def _tick(self) -> None:
         results = self.pipeline.tick(self._tick_ns)
         if results:
             self._completed_ns = self._completed_ns or self._inputs.received_ns
-            self._now_ns = self._now()  # last: a backlog takes long to read, or the process was stopped
+            self._now_ns = self._now()  # again: reading a backlog takes time, and a process may be stopped
             stale = self.pipeline.inputs.aligner.is_stale
             fresh = [result for result in results if not stale(result.stamp_ns, self._tick_ns)]
             if fresh and self.active:
@@ -175,11 +175,11 @@ class PipelineNode(RobotNode):
         return parts
 
 
-def beside(call: Callable[[], ResultT]) -> Callable[[], ResultT | None]:
-    """Execute a call in a process of its own, at the lowest priority, and here if that fails.
+def in_background(call: Callable[[], ResultT]) -> Callable[[], ResultT | None]:
+    """Execute a call in another process of the lowest priority, or in this one if that fails.
 
-    Return what returns the result, None until there is one. The call and its result, which must be short, are
-    pickled.
+    Return a function that returns the result, None until it is there. Call and result, which must be short,
+    are pickled.
     """
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}  # loading compiled functions takes longer
     with tempfile.TemporaryFile() as given:
@@ -200,23 +200,23 @@ def beside(call: Callable[[], ResultT]) -> Callable[[], ResultT | None]:
 
 
 def next_period(late_s: float | None, period: float) -> float:
-    """Return the time until the next poll [s], which keeps polls a fixed delay behind the messages.
+    """Return the time until the next poll [s], such that polls follow the messages after a fixed delay.
 
-    At the rate of the inputs they would drift against them: where a poll is at about the time of their
-    arrival, one gives no estimate and the next one two; where it is long after, every estimate waits.
+    Polls with a constant period would drift relative to the messages: polls at about the time of the arrivals
+    would give no estimate and two estimates in turn, and polls long after them would delay every estimate.
 
-    Given are the time from the arrival of the message that completed a step to the poll (None: there was no
-    step), and the nominal period [s].
+    `late_s` is the time from the arrival of the message that completed a step to the poll (None: there was no
+    step), `period` the nominal period [s].
     """
     if late_s is None:
         return period
     half, largest = 0.5 * period, LARGEST_SHIFT * period
-    late = late_s - min(0.1 * period, LONGEST_DELAY)  # known but for whole periods
+    late = late_s - min(0.1 * period, LONGEST_DELAY)  # modulo whole periods
     return period + min(max(-LOCK_GAIN * ((late + half) % period - half), -largest), largest)
 
 
 def take_clock(node: Any) -> None:
-    """Take the waiting messages of ``/clock``, which the executor brings only after a due timer."""
+    """Process the waiting messages of ``/clock``, which the executor delivers only after a due timer."""
     source = node._time_source
     if (subscription := source._clock_sub) is not None:  # use_sim_time may be set to false meanwhile
         while (taken := subscription.handle.take_message(subscription.msg_type, False)) is not None:

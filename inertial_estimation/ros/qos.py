@@ -1,7 +1,7 @@
 """Quality of service of inputs and outputs, which parameters ``qos_overrides...`` may change.
 
-Each event handler of a publisher or subscription is part of the executor's wait set, which rclpy builds anew
-for every wake. Inputs that accept any offered profile and outputs that offer the strictest one need none.
+Each event handler of a publisher or subscription is part of the executor's wait set, which rclpy rebuilds at
+every wake. Inputs that accept any offered profile and outputs that offer the strictest one need no handlers.
 """
 
 import copy
@@ -27,8 +27,8 @@ NO_INPUT_EVENTS = SubscriptionEventCallbacks(use_default_callbacks=False)
 NO_OUTPUT_EVENTS = PublisherEventCallbacks(use_default_callbacks=False)
 OVERRIDES = QoSOverridingOptions((QoSPolicyKind.DEPTH, QoSPolicyKind.RELIABILITY, QoSPolicyKind.DURABILITY))
 OVERRIDES_PREFIX = "qos_overrides."
-LONGEST_STALL = 0.2  # time for which a node may be unable to read without losing a message [s]
-HIGHEST_RATE = 1000.0  # of messages on a topic of a sensor [Hz]
+LONGEST_STALL = 0.2  # longest time for which a node may not read without losing a message [s]
+HIGHEST_RATE = 1000.0  # highest rate of messages on a sensor's topic [Hz]
 
 
 def _kept_last(
@@ -41,7 +41,7 @@ def _kept_last(
 
 
 def sensor_input(period: float = 0.0) -> QoSProfile:
-    """Return the quality of service of sensor data: best effort, so any publisher matches.
+    """Return the quality of service of sensor data: best effort, so that any publisher matches.
 
     The queue holds the messages of a period [s] between two readings, and of the longest stall.
     """
@@ -49,7 +49,7 @@ def sensor_input(period: float = 0.0) -> QoSProfile:
 
 
 SENSOR_INPUT = sensor_input()
-RELIABLE = _kept_last(50)  # of outputs, and of commands, which are sent once
+RELIABLE = _kept_last(50)  # for outputs, and for commands, which are sent once
 EVENTS = _kept_last(10, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)  # late joiners receive the last ones
 LATCHED = _kept_last(1, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
 
@@ -72,7 +72,7 @@ def create_input(
     Raises:
         ConfigurationError: If an override has a bad value.
     """
-    if qos.durability is not QoSDurabilityPolicy.TRANSIENT_LOCAL:  # rclpy warns of others
+    if qos.durability is not QoSDurabilityPolicy.TRANSIENT_LOCAL:  # else rclpy warns of volatile publishers
         more["event_callbacks"] = NO_INPUT_EVENTS
     return _overridden(node.create_subscription, qos, message_type, topic, callback, raw=True, **more)
 
@@ -82,7 +82,7 @@ def _overridden(create: Callable[..., Any], qos: QoSProfile, *arguments: Any, **
         # rclpy writes overrides into the profile it is given
         return create(*arguments, qos_profile=copy.copy(qos), qos_overriding_options=OVERRIDES, **more)
     except (RuntimeError, ParameterException, AssertionError, ValueError, TypeError) as error:
-        if type(error).__name__ == "RCLError":  # of the topic, not of an override
+        if type(error).__name__ == "RCLError":  # an error of the topic, not of an override
             raise
         topic = arguments[1]
         raise ConfigurationError(f"{OVERRIDES_PREFIX}... of '{topic}': {one_line(error)}") from None

@@ -37,30 +37,30 @@ SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FA
 
 
 def node_config(node: str) -> type[Any]:
-    """Return a dataclass of all parameters of a node: `options`, its own, and `pipeline`, of what it runs."""
+    """Return a dataclass of all parameters of a node: `pipeline` of its pipeline, `options` of the node."""
     parts = zip(("pipeline", "options"), NODE_CONFIGS[node], strict=True)
     fields = [(name, part, section(part, prefix="")) for name, part in parts]
     return make_dataclass("NodeConfig", fields, frozen=True)
 
 
 class ManagedNode(LifecycleNodeMixin, Node, ABC):
-    """A node with its lifecycle, which owns the entities that are created while it is configured.
+    """A node with lifecycle, which owns the entities that are created while it is configured.
 
     Attributes:
         active: Whether it may publish.
-        finalized: Whether it has been shut down by its lifecycle, for good.
+        finalized: Whether it has been shut down by its lifecycle, which is permanent.
     """
 
     def __init__(self, name: str, **node_arguments: Any) -> None:
-        """Create the node by its default name, without lifecycle states."""
+        """Create the node with its default name, without lifecycle states."""
         Node.__init__(self, name, **node_arguments)
         self.active, self.finalized = True, False
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._undo: list[Callable[[], Any]] = []  # destroy the entities created since the node was configured
+        self._undo: list[Callable[[], Any]] = []  # calls that destroy the entities created by `configure`
 
     @abstractmethod
     def configure(self) -> None:
-        """Load, check, and create publishers, services and inputs.
+        """Load the robot, check all names, and create publishers, services and inputs.
 
         Raises:
             ~inertial_estimation.errors.InertialEstimationError: If a name is wrong, or there is no robot
@@ -75,7 +75,7 @@ class ManagedNode(LifecycleNodeMixin, Node, ABC):
             self.executor.wake()  # it holds references to its entities until it wakes
 
     def _LifecycleNodeMixin__on_change_state(self, request: Any, response: Any) -> Any:
-        """Refuse an invalid transition, of which rclpy raises an error that ends the node."""
+        """Refuse an invalid transition, for which rclpy would raise an error that ends the node."""
         try:
             return super()._LifecycleNodeMixin__on_change_state(request, response)
         except RuntimeError:  # rclpy's RCLError
@@ -114,18 +114,18 @@ class ManagedNode(LifecycleNodeMixin, Node, ABC):
         return SUCCESS
 
     def on_error(self, state: Any) -> Any:
-        """End for good: a transition has failed with an unexpected error, which rclpy logs."""
+        """Shut down permanently: a transition has failed with an unexpected error, which rclpy logs."""
         self.on_shutdown(state)
         return FAILURE
 
     def add_output(self, message_type: type, topic: str, qos: QoSProfile = RELIABLE) -> Publisher:
-        """Create the publisher of an output, by its message class and the relative name of its topic."""
+        """Create the publisher of an output with a message class and the relative name of its topic."""
         publisher = create_output(self, message_type, topic, qos)
         self._undo.append(partial(self.destroy_publisher, publisher))
         return publisher
 
     def add_timer(self, period: float, call: Callable[[], None]) -> Timer:
-        """Create a timer of a period [s] on the steady clock, which /clock does not disturb."""
+        """Create a timer with a period [s] on the steady clock, independent of /clock."""
         timer = self.create_timer(period, call, clock=self._steady)
         self._undo.append(partial(self.destroy_timer, timer))
         return timer
@@ -154,7 +154,7 @@ class ManagedNode(LifecycleNodeMixin, Node, ABC):
             publisher.publish(convert())
 
     def publish(self, publisher: Publisher, message: Any) -> None:
-        """Publish, if the node is active; also to latched topics, whose subscribers may join later."""
+        """Publish a message if the node is active, also without subscribers, which may join later."""
         if self.active:
             publisher.publish(message)
 
@@ -249,9 +249,9 @@ class RobotNode(ManagedNode):
     def subscribe(
         self, message_type: type, topic: str, take: Take, qos: QoSProfile | None = None
     ) -> NodeInput:
-        """Subscribe to an input; `take` gets messages and arrivals by the clock of the stamps [ns].
+        """Subscribe to an input; `take` is called with bytes and arrival on the clock of the stamps [ns].
 
-        The quality of service is that of a command, or None for the one of sensor data.
+        `qos` is the quality of service of a command; None selects that of sensor data.
         """
         node_input = self._inputs.add(self, message_type, topic, take, qos)
         self._undo.append(partial(self.destroy_subscription, node_input.subscription))
@@ -265,10 +265,10 @@ class RobotNode(ManagedNode):
         qos: QoSProfile | None = None,
         convert: Callable[[Any], Any] | None = None,
     ) -> None:
-        """Subscribe to an input that is taken as values.
+        """Subscribe to an input whose messages are converted to values, which are passed to `push`.
 
-        `convert` makes one of a message or raises MeasurementError; None selects the conversion that
-        `inputs.messages` has for the type.
+        `convert` returns the value of a message or raises MeasurementError; None selects the conversion of
+        `inputs.messages` for the type.
         """
         read = message_reader(message_type, convert)
         self.subscribe(message_type, topic, lambda data, _arrival_ns: push(read(data)), qos)
@@ -310,7 +310,7 @@ class RobotNode(ManagedNode):
             has_description = self._description.text or self._urdf or self.finalized
             return [] if has_description else [f"{self._description.topic} (or set the parameter 'urdf')"]
         missing = [
-            f"{self.resolve_topic_name(one.counter.topic)}{one.counter.waited_in_vain()}{self._meant(one)}"
+            f"{self.resolve_topic_name(one.counter.topic)}{one.counter.silent_publisher()}{self._similar_topics(one)}"
             for one in self._inputs
             if one.counter.required and not one.counter.received
         ]
@@ -318,14 +318,14 @@ class RobotNode(ManagedNode):
             missing.append(self.resolve_topic_name("/clock"))
         return missing
 
-    def _meant(self, missing: NodeInput) -> str:
-        """Return which topics of the type of an input are sent where its own has no publisher."""
+    def _similar_topics(self, missing: NodeInput) -> str:
+        """Return published topics of a missing input's type as a hint; empty if its own is published."""
         if missing.counter.publishers():
             return ""
         kind, found = type_name(missing.subscription.msg_type), set[str]()
         for node, namespace in self.get_node_names_and_namespaces():
-            if node not in NODE_CONFIGS:  # whose telemetry is of these types, too
-                with suppress(RuntimeError):  # of rcl, for a node that has ended meanwhile
+            if node not in NODE_CONFIGS:  # own nodes publish telemetry of these types, too
+                with suppress(RuntimeError):  # an error of rcl if a node has ended in the meantime
                     sent = self.get_publisher_names_and_types_by_node(node, namespace)
                     found |= {topic for topic, kinds in sent if kind in kinds}
         found -= {self.resolve_topic_name(one.counter.topic) for one in self._inputs}
@@ -333,27 +333,27 @@ class RobotNode(ManagedNode):
 
 
 class DescriptionInput:
-    """The robot description that a node receives on a topic: every one is checked, the newest good one kept.
+    """The robot description that a node receives on a topic; the newest valid one is kept.
 
     An estimator cannot change its robot while it runs: a description that differs from the one in use is
     reported, and applied when the node is configured the next time.
 
     Attributes:
         topic: Full name of the topic.
-        text: The newest description that can be used; empty before the first.
+        text: The newest valid description; empty before the first one.
     """
 
     def __init__(self, node: Node, on_new: Callable[[], None], *, subscribed: bool) -> None:
-        """Subscribe; `on_new` is called after every description that can be used."""
+        """Subscribe; `on_new` is called after every valid description."""
         self.topic = node.resolve_topic_name(DESCRIPTION)
         self.text = self._in_use = ""
-        self._warning = ""  # the newest description is refused, or not the one in use
+        self._warning = ""  # that the newest description is refused, or is not the one in use
         self._logger, self._on_new = node.get_logger(), on_new
         if subscribed:
             create_input(node, String, DESCRIPTION, self._receive, LATCHED)
 
     def use(self) -> str:
-        """Return the newest description, which is in use from now on."""
+        """Return the newest description and mark it as the one in use."""
         self._in_use, self._warning = self.text, ""
         return self.text
 
@@ -364,7 +364,7 @@ class DescriptionInput:
     def _receive(self, data: bytes) -> None:
         try:
             self.text = published_urdf(str(deserialize_message(data, String).data), self.topic)
-        except Exception as error:  # no URDF; rclpy raises several types for bytes that are no message
+        except Exception as error:  # no valid URDF; for malformed bytes rclpy raises several types
             self._warning = f"refused: {one_line(error)}"
             self._logger.error(self._warning)
             return

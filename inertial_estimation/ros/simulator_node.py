@@ -1,4 +1,4 @@
-"""Node `simulator`: a robot in simulation on the robot's topics, with /clock and ground truth."""
+"""Node `simulator`: a simulated robot that publishes on the robot's topics, with /clock and ground truth."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -30,13 +30,13 @@ from inertial_estimation.simulation.sensors import SensorReadings
 from inertial_estimation.simulation.simulation import Simulation
 
 AddOutput = Callable[[type[Any], str], Publisher]
-FREE_RUN_PERIOD = 0.0005  # of the timer of a simulation that runs as fast as possible [s]
-LOCKSTEP_PERIOD = 0.02  # of the timer in lockstep, which serves only the time-outs [s]
-CLOCK_PERIOD_NS = NANOSECONDS // 100  # between two messages of /clock, in simulated time
+FREE_RUN_PERIOD = 0.0005  # timer period of a simulation that runs as fast as possible [s]
+LOCKSTEP_PERIOD = 0.02  # timer period in lockstep, where the timer only checks the time-outs [s]
+CLOCK_PERIOD_NS = NANOSECONDS // 100  # simulated time between two messages of /clock [ns]
 
 
 class SimulatedTopics:
-    """The topics of a robot: readings of its sensors, and while somebody listens the truth about it."""
+    """The topics of a simulated robot: sensor readings, and the truth while it has subscribers."""
 
     def __init__(
         self, add_output: AddOutput, simulation: Simulation, robot: SimulatedRobotConfig, links: Sequence[str]
@@ -67,7 +67,7 @@ class SimulatedTopics:
             self._imu.publish(imu_to_msg(readings.imu, Imu(), self._imu_frame))
 
     def publish_truth(self) -> None:
-        """Publish the true base state, and the true inertias of its links, if somebody listens."""
+        """Publish the true base state, and the true inertias of links, if there are subscribers."""
         publishers = (self._odometry, *self._inertias.values())
         if not any(publisher.get_subscription_count() for publisher in publishers):
             return
@@ -83,8 +83,8 @@ class SimulatedTopics:
 class SimulatorNode(RobotNode):
     """Runs one simulation: publishes the readings of its sensors and applies the received torques.
 
-    In lockstep a tick is executed in the callback of the command it waits for; a timer on the wall clock
-    serves the pace and the time-outs. No callback blocks.
+    In lockstep a tick is executed in the callback of the command that it waits for; a timer on the wall clock
+    controls the pace and the time-outs. No callback blocks.
     """
 
     name = "simulator"
@@ -125,8 +125,8 @@ class SimulatorNode(RobotNode):
             if unattended:
                 self.get_logger().info(f"commands arrive again {now}: the brakes are released")
             else:
-                said = f"no command in time {now}: the joints are braked until one arrives"
-                self.get_logger().warning(said)
+                text = f"no command in time {now}: the joints are braked until one arrives"
+                self.get_logger().warning(text)
             self._set_timer()
 
     def _publish(self, arrived: Sequence[SensorReadings]) -> None:

@@ -63,7 +63,7 @@ class TiltObserverNode(PipelineNode):
         return "calibrating the gyroscope: keep the robot still"
 
     def _transform_output(self) -> Publisher | None:
-        """Create the output of the transform, as the broadcaster of tf2_ros does, without its package."""
+        """Create the output of the transform, like the broadcaster of tf2_ros, but without that package."""
         try:
             from tf2_msgs.msg import TFMessage
         except ImportError:

@@ -39,7 +39,7 @@ class TrunkPayloadNode(PipelineNode):
         self._reference = self.add_output(PoseStamped, "base_reference")
         self._load_change = self.add_output(DiagnosticArray, "load_change", EVENTS)
         self._hold = self.add_output(Bool, "hold", LATCHED)
-        self._asked: BaseReference | None = None
+        self._requested: BaseReference | None = None
         self._set_hold(False)
         self.add_trigger("~/identify", self.pipeline.identify)
         self.add_trigger("~/cancel", self._cancel)
@@ -53,9 +53,9 @@ class TrunkPayloadNode(PipelineNode):
             self.send(self._inertia, partial(inertia_to_msg, trunk, msg))
             self.send(self._payload, partial(inertia_to_msg, payload, msg))
             self._telemetry.send(estimate, stamp_ns)
-            self._ask(estimate)
+            self._request(estimate)
             for event in events_of(estimate):
-                self._tell(event, stamp_ns)
+                self._publish_event(event, stamp_ns)
         self._markers.send(estimates[-1].stamp_ns, partial(_draw, estimates[-1]))
 
     def _on_inputs(self) -> None:
@@ -63,22 +63,22 @@ class TrunkPayloadNode(PipelineNode):
             self._set_hold(self.pipeline.identification.hold)
 
     def on_activate(self, state: Any) -> Any:
-        """Start publishing, the requests of the identification again."""
+        """Start publishing, and publish the requests of the identification again."""
         done = super().on_activate(state)
-        self._asked = None
+        self._requested = None
         self._set_hold(self.pipeline.identification.hold)
         return done
 
-    def _ask(self, estimate: PayloadEstimate) -> None:
+    def _request(self, estimate: PayloadEstimate) -> None:
         """Publish the requests of the identification that have changed."""
         if estimate.hold != self._held:
             self._set_hold(estimate.hold)
         reference = estimate.reference
-        if reference is not None and reference != self._asked:
+        if reference is not None and reference != self._requested:
             self.publish(self._reference, base_reference_to_msg(reference, PoseStamped(), estimate.stamp_ns))
-        self._asked = reference
+        self._requested = reference
 
-    def _tell(self, event: Health, stamp_ns: int) -> None:
+    def _publish_event(self, event: Health, stamp_ns: int) -> None:
         self.publish(self._load_change, event_to_array(event, stamp_ns, self.get_name()))
         log_health(self, event.level, event.message)
 
@@ -92,7 +92,7 @@ class TrunkPayloadNode(PipelineNode):
 
     def _reset(self) -> str:
         super()._reset()
-        self._asked = None
+        self._requested = None
         self._set_hold(False)
         return "reset to the nominal trunk"
 

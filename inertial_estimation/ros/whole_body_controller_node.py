@@ -56,7 +56,7 @@ class WholeBodyControllerNode(PipelineNode):
 
     def _advertise(self) -> None:
         self._awaited = self.config.pipeline.inertias.links if self.config.options.await_inertias else ()
-        self._unheard = set(self._awaited)
+        self._without_inertias = set(self._awaited)
         self._convert: Callable[[TorqueCommand], Any]
         names, joints = tuple(self.pipeline.robot.joint_names), self.config.options.command_joints
         if not joints:
@@ -76,7 +76,7 @@ class WholeBodyControllerNode(PipelineNode):
         """Tick after all inputs have been read, so that a command uses the newest of them."""
 
     def _on_inputs(self) -> None:
-        if not self._unheard:  # else on the hoist: what the controller integrates would wind up
+        if not self._without_inertias:  # while the robot still hangs on its hoist, integrators would wind up
             self._tick()
 
     def on_activate(self, state: Any) -> Any:
@@ -107,8 +107,8 @@ class WholeBodyControllerNode(PipelineNode):
             self.send(self._command, partial(self._convert, command))
 
     def _push_inertia(self, link: str, stamped: StampedInertia) -> None:
-        """Take the link from the topic, since the frame in the message may carry a prefix."""
-        self._unheard.discard(link)
+        """Push an inertia of the topic's link, since the frame in the message may have a prefix."""
+        self._without_inertias.discard(link)
         self.pipeline.push_inertia(stamped.stamp_ns, replace(stamped.inertia, link=link))
 
     def _push_torque_errors(self, errors: TorqueCommand) -> None:
@@ -118,7 +118,7 @@ class WholeBodyControllerNode(PipelineNode):
         parts = [*super()._health(now_ns), self._times.health(now_ns)]
         for link in sorted(self._awaited):
             level, message = HealthLevel.OK, "inertias have arrived"
-            if link in self._unheard:
+            if link in self._without_inertias:
                 level = HealthLevel.STALE
                 message = "no command is sent before inertias have arrived (await_inertias)"
             parts.append(Health(f"link_inertias/{topic_token(link)}", level, message))
@@ -126,10 +126,10 @@ class WholeBodyControllerNode(PipelineNode):
 
 
 def _check_command_joints(joints: Sequence[str], driven: Sequence[str]) -> list[str]:
-    """Return the joints of the robot that are not in the order of an effort array.
+    """Return the driven joints that are not among `joints`, the order of an effort array.
 
     Raises:
-        ConfigurationError: If the order names a joint twice, or one the robot does not have.
+        ConfigurationError: If the order names a joint twice, or one that the robot does not have.
     """
     unknown = [joint for joint in joints if joint not in driven]
     twice = sorted({joint for joint in joints if joints.count(joint) > 1})

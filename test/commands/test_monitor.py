@@ -41,18 +41,18 @@ def estimating(name, message="estimating", level=HealthLevel.OK):
 def record():
     heard = WatchRecord()
     tilt, inertial = heard.node("tilt_observer"), heard.node("inertial_ekf")
-    tilt.hear_report(NOW, estimating("estimator"))
+    tilt.add_report(NOW, estimating("estimator"))
     names = TiltTelemetry(("left_foot", "right_foot"))
     known = {
         "tilt__roll": math.radians(3.0),
         "tilt__pitch": math.radians(-12.5),
         "tilt__sigma": math.radians(0.4),
     }
-    tilt.hear_figures(NOW, figures(names, **known, contacts__right_foot=1.0, gyro_bias__x=0.0042))
-    inertial.hear_report(NOW, estimating("estimator"))
+    tilt.add_telemetry(NOW, figures(names, **known, contacts__right_foot=1.0, gyro_bias__x=0.0042))
+    inertial.add_report(NOW, estimating("estimator"))
     masses = {f"mass__{LINKS[1]}": 7.22, f"mass_nominal__{LINKS[1]}": 1.78, f"mass_sigma__{LINKS[1]}": 0.25}
     known = {"nis": 61.5, "nis_bound": 70.7, "learning__decision": float(DECISIONS.index(Decision.REJECTED))}
-    inertial.hear_figures(NOW, figures(InertialTelemetry(LINKS), **masses, **known))
+    inertial.add_telemetry(NOW, figures(InertialTelemetry(LINKS), **masses, **known))
     return heard
 
 
@@ -73,7 +73,7 @@ def test_tilt_masses_and_gate_are_shown(record):
 
 
 def test_it_keeps_to_80_columns_and_has_colour_only_on_a_terminal(record):
-    record.nodes["tilt_observer"].hear_report(NOW, estimating("estimator", "w" * 200, HealthLevel.WARN))
+    record.nodes["tilt_observer"].add_report(NOW, estimating("estimator", "w" * 200, HealthLevel.WARN))
     plain = text_of(record)
     assert max(map(len, plain.splitlines())) <= 80
     assert plain.replace("\n", "").count("w") >= 200, "a warning was cut off"
@@ -94,7 +94,7 @@ def test_what_a_node_warns_of_is_shown(record):
     lost = Health("joint_states", HealthLevel.ERROR, "lost: last reading 1.20 s ago", {})
     waits = Health("estimator", HealthLevel.STALE, "waiting for joint_states")
     silent = Health("topic joint_states", HealthLevel.ERROR, "no message for 2 s, by the machine's own clock")
-    record.nodes["tilt_observer"].hear_report(NOW, [lost, waits, silent])
+    record.nodes["tilt_observer"].add_report(NOW, [lost, waits, silent])
     text = text_of(record)
     assert text.count("!") == 1, "an input that is missing is named once"
     assert "! tilt_observer: joint_states: lost: last reading 1.20 s ago" in text

@@ -17,7 +17,7 @@ from inertial_estimation.configuration.config_file import find_config
 from inertial_estimation.ros import node_runner
 from inertial_estimation.ros.diagnostics import InputCounter
 from inertial_estimation.ros.node_inputs import ReadingDelay
-from inertial_estimation.ros.pipeline_node import LARGEST_SHIFT, LONGEST_DELAY, beside, next_period
+from inertial_estimation.ros.pipeline_node import LARGEST_SHIFT, LONGEST_DELAY, in_background, next_period
 from inertial_estimation.signals import HealthLevel
 
 OK, WARN, ERROR = HealthLevel.OK, HealthLevel.WARN, HealthLevel.ERROR
@@ -111,7 +111,7 @@ def test_a_long_call_is_executed_at_the_lowest_priority_and_here_if_that_fails()
         (partial(os.getpriority, os.PRIO_PROCESS, 0), 19),
         (partial(only_here, os.getpid()), os.getpid()),
     ):
-        result, end = beside(call), time.monotonic() + 60.0
+        result, end = in_background(call), time.monotonic() + 60.0
         while (found := result()) is None and time.monotonic() < end:
             time.sleep(0.01)
         assert found == expected
