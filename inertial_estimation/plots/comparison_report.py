@@ -64,8 +64,7 @@ def _lead(comparison: Comparison) -> str:
     for place, name in enumerate(comparison.names[1:], start=1):
         changes = [change for row in errors if (change := row.change(place)) is not None]
         better = sum(change < 0.0 for change in changes)
-        worse = len(changes) - better
-        counts.append(f"of {len(changes)} errors {name} makes {better} smaller and {worse} larger")
+        counts.append(f"errors that {name} makes smaller: {better}, larger: {len(changes) - better}")
     return f"{'; '.join(counts)}."
 
 
