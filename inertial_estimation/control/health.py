@@ -97,7 +97,7 @@ def inertia_health(intake: InertiaIntake, timeout: float, now_ns: int, *, used: 
         age = seconds(now_ns - intake.applied_ns)
         values["age [s]"] = f"{age:.3f}"
     lately = _lately(intake.refusal_ns, now_ns)
-    refused = f" refused {intake.refusal}"
+    refused = f"; refused: {intake.refusal}"
     ok, warn = HealthLevel.OK, HealthLevel.WARN
     return _entry(
         "link_inertias",
@@ -107,9 +107,9 @@ def inertia_health(intake: InertiaIntake, timeout: float, now_ns: int, *, used: 
         (
             age > timeout,
             warn,
-            f"inertias stopped {age:.2f} s ago: the last ones are kept{',' + refused if lately else ''}",
+            f"inertias stopped {age:.2f} s ago: the last ones are kept{refused if lately else ''}",
         ),
-        (lately, warn, f"the last good inertias are kept,{refused}"),
+        (lately, warn, f"the last good inertias are kept{refused}"),
         (used, ok, "estimated inertias in force"),
         (True, ok, "nominal inertias: inertias.applied is false"),
     )
