@@ -43,6 +43,8 @@ def test_the_trajectory_keeps_limits_and_distances_and_rests_at_its_ends(kind: s
     assert np.all(trajectory.q <= limits.upper)
     assert np.all(np.abs(trajectory.v) <= limits.velocity + 1e-12)
     assert np.abs(trajectory.a).max() <= config().acceleration_limit + 1e-12
+    used = np.abs(trajectory.v) / limits.velocity, np.abs(trajectory.a) / config().acceleration_limit
+    assert kind == "fourier" or min(one.max() for one in used) > 0.95, "no slower than they allow"
     np.testing.assert_array_equal(trajectory.v[[0, -1]], 0.0)
     np.testing.assert_array_equal(trajectory.a[[0, -1]], 0.0)
     h = np.diff(trajectory.times_s).mean()
