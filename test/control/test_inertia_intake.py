@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from inertial_estimation.control.health import inertia_health
+from inertial_estimation.control.health import REPORTED_NS, StepTimes, inertia_health
 from inertial_estimation.control.inertia_intake import MAX_PENDING, InertiaIntake
 from inertial_estimation.control.references import GAP_S, SmoothReference
 from inertial_estimation.signals import NANOSECONDS, HealthLevel, LinkInertia
@@ -102,6 +102,16 @@ def test_health_tells_nominal_estimated_and_stopped(intake) -> None:
     stopped = health(intake, 2 * NANOSECONDS)
     assert stopped.level == HealthLevel.WARN
     assert all(word in stopped.message for word in ("stopped", "kept"))
+
+
+def test_steps_longer_than_a_period_are_told_while_they_are_recent() -> None:
+    times = StepTimes(0.003)
+    for k in range(200):
+        times.add(0.02 if k == 0 else 0.002, k)
+    health = times.health(200)
+    expected = {"overruns": "1", "longest [ms]": "20.00", "p99 [ms]": "2.00"}
+    assert (health.level, health.values) == (HealthLevel.WARN, expected)
+    assert times.health(REPORTED_NS + 1).level is HealthLevel.OK
 
 
 @pytest.mark.parametrize(("mass", "reason"), [(2.0, "link missing"), (-1.0, "inconsistent")])

@@ -1,5 +1,7 @@
 """Inputs together: what is dropped, said and missing; streams aligned at the times of the driver; steps."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, strategies
@@ -46,10 +48,16 @@ def test_impossible_readings_are_dropped_with_an_example(value):
         tau = np.array([value, 0.0, 0.0, 0.0])
         robot.push(JOINTS, JointReading(START + k, JOINTS_OF, zeros, zeros, tau), START)
     reason = DropReason.OUT_OF_RANGE if np.isfinite(value) else DropReason.NOT_FINITE
-    for name, what in ((IMU, "angular rate y"), ("l_foot/wrench", "force y"), (JOINTS, "effort of L_hip")):
+    said = {
+        IMU: ("angular rate y", "rad/s"),
+        "l_foot/wrench": ("force y", "N"),
+        JOINTS: ("effort of L_hip", "Nm"),
+    }
+    for name, (what, unit) in said.items():
         drops = robot.streams[name].drops
         assert drops.counts == {reason: 3}
-        assert what in drops.summary
+        ends = f" {unit}, limit" if np.isfinite(value) else ""
+        assert re.search(f"{what} is [^ ]+{ends}", drops.summary)
 
 
 def test_health_tells_waiting_lost_dropping_and_arriving():
