@@ -26,7 +26,7 @@ from inertial_estimation.spatial.rotations import DEGREES, rotation_from_roll_pi
 
 FEET, KNEE = ("left_foot", "right_foot"), "leg_left_4_joint"
 TURNED = rotation_from_roll_pitch_yaw(0.4, -0.3, 1.2)
-FLIPPED = np.diag([1.0, -1.0, 1.0])
+FLIPPED, HALF = np.diag([1.0, -1.0, 1.0]), 0.5 * np.eye(3)
 ABOUT_Z, SLANTED = np.array([[0, -1, 0], [1, 0, 0], [0, 0, 1.0]]), rotation_from_roll_pitch_yaw(0.5, 0.0, 0.0)
 
 
@@ -172,33 +172,37 @@ def test_two_publishers_of_the_same_joints_are_named(panda):
 
 
 @pytest.mark.parametrize(
-    ("inject", "check", "subject"),
+    ("inject", "check", "subject", "value"),
     [
-        (of_joints(2, of_one(3, -1.0)), "effort sign", "panda_joint4"),
-        (of_joints(2, of_one(1, 1e3)), "effort unit", "panda_joint2"),
-        (of_joints(1, of_one(2, -1.0)), "joint velocities", "panda_joint3"),
-        (of_joints(0, of_one(4, plus=2.0 * np.pi)), "joint positions", "panda_joint5"),
-        (of_joints(0, lambda q: q * DEGREES), "joint positions", "joint_states"),
-        (in_degrees, "joint positions", "joint_states"),
-        (of_joints(2, lambda tau: np.roll(tau, 6, axis=0)), "effort delay", "joint_states"),
-        (of_joints(2, lambda tau: np.roll(tau, 3, axis=0)), "effort delay", "joint_states"),
-        (of_joints(2, of_one(3, 0.0)), "effort silent", "panda_joint4"),
+        (of_joints(2, of_one(3, -1.0)), "effort sign", "panda_joint4", -1.0),
+        (of_joints(2, of_one(1, 1e3)), "effort unit", "panda_joint2", 1e3),
+        (of_joints(1, of_one(2, -1.0)), "joint velocities", "panda_joint3", -1.0),
+        (of_joints(0, of_one(4, plus=2.0 * np.pi)), "joint positions", "panda_joint5", 3.48),
+        (of_joints(0, lambda q: q * DEGREES), "joint positions", "joint_states", 116.6),
+        (in_degrees, "joint positions", "joint_states", 116.6),
+        (of_joints(2, lambda tau: np.roll(tau, 6, axis=0)), "effort delay", "joint_states", 60.0),
+        (of_joints(2, lambda tau: np.roll(tau, 3, axis=0)), "effort delay", "joint_states", 30.0),
+        (of_joints(2, of_one(3, 0.0)), "effort silent", "panda_joint4", 0.0),
         (
             of_joints(2, lambda tau: np.vstack((tau[:300], of_one(3, 0.0)(tau[300:])))),
             "effort silent",
             "panda_joint4",
+            0.0,
         ),
-        (of_joints(2, lambda tau: 34.0 * tau), "effort unit", "joint_states"),
-        (of_joints(2, lambda tau: 0.1 * tau), "effort unit", "joint_states"),
-        (exchanged(0, 1, 2), "joint order", "panda_joint3"),
-        (exchanged(2), "effort order", "panda_joint3"),
-        (mirrored(3), "joint sign", "panda_joint4"),
-        (mirrored(1), "joint sign", "panda_joint2"),
-        (of_joints(2, of_one(3, plus=6.0)), "effort zero", "panda_joint4"),
+        (of_joints(2, lambda tau: 34.0 * tau), "effort unit", "joint_states", 34.0),
+        (of_joints(2, lambda tau: 0.1 * tau), "effort unit", "joint_states", 0.1),
+        (exchanged(0, 1, 2), "joint order", "panda_joint3", 0.0),
+        (exchanged(2), "effort order", "panda_joint3", 0.0),
+        (mirrored(3), "joint sign", "panda_joint4", 0.0),
+        (mirrored(1), "joint sign", "panda_joint2", 0.0),
+        (of_joints(2, of_one(3, plus=6.0)), "effort zero", "panda_joint4", 6.0),
     ],
 )
-def test_an_error_of_an_arm_is_named_and_no_other(panda, inject, check, subject):
-    assert panda.failed(inject(panda.streams)) == [(check, subject)]
+def test_an_error_of_an_arm_is_named_with_its_size_and_no_other(panda, inject, check, subject, value):
+    found = panda.error(inject(panda.streams))
+    assert (found.check, found.subject, found.value) == (check, subject, pytest.approx(value, rel=0.1))
+    mild = check in ("effort silent", "effort zero") or value == 30.0
+    assert found.verdict is (Verdict.WARN if mild else Verdict.WRONG)
 
 
 @pytest.mark.parametrize(
@@ -235,21 +239,22 @@ def test_exchanged_legs_are_one_cause(legs):
 
 
 @pytest.mark.parametrize(
-    ("inject", "check", "subject", "words"),
+    ("inject", "check", "subject", "words", "value"),
     [
-        (of_imu(rate=FLIPPED), "gyroscope axes", "imu/data", "(x, -y, z)"),
-        (of_imu(force=np.eye(3)[[1, 2, 0]]), "accelerometer direction", "imu/data", "axes of the accelerom"),
-        (late(0.02), "IMU delay", "imu/data", "late"),
-        (of_wrenches(ABOUT_Z, ABOUT_Z), "contact wrench axes", "left_foot/wrench", "(y, -x, z)"),
-        (of_wrenches(SLANTED, SLANTED, FEET), "contact wrench axes", "contact wrenches", "29 deg"),
-        (of_wrenches(0.5 * np.eye(3), 0.5 * np.eye(3)), "contact wrench scale", "left_foot/wrench", "0.5"),
-        (of_wrenches(np.eye(3), -np.eye(3)), "contact wrench axes", "left_foot/wrench", "moments of 'left"),
+        (of_imu(rate=FLIPPED), "gyroscope axes", "imu/data", "(x, -y, z)", 180.0),
+        (of_imu(force=np.eye(3)[[1, 2, 0]]), "accelerometer direction", "imu/data", "(z, x, y)", 120.0),
+        (late(0.02), "IMU delay", "imu/data", "late", 20.0),
+        (of_wrenches(ABOUT_Z, ABOUT_Z), "contact wrench axes", "left_foot/wrench", "(y, -x, z)", 0.0),
+        (of_wrenches(SLANTED, SLANTED, FEET), "contact wrench axes", "contact wrenches", "29 deg", 0.0),
+        (of_wrenches(HALF, HALF), "contact wrench scale", "left_foot/wrench", "0.5", 0.5),
+        (of_wrenches(np.eye(3), -np.eye(3)), "contact wrench axes", "left_foot/wrench", "moments of", 0.0),
     ],
 )
-def test_an_error_of_imu_or_wrenches_is_named_and_no_other(legs, inject, check, subject, words):
+def test_an_error_of_imu_or_wrenches_is_named_and_no_other(legs, inject, check, subject, words, value):
     found = legs.error(inject(legs.streams))
-    assert (found.check, found.subject) == (check, subject)
+    assert (found.check, found.subject, found.value) == (check, subject, pytest.approx(value, rel=0.1))
     assert words in found.sentence
+    assert found.verdict is (Verdict.WARN if check == "IMU delay" else Verdict.WRONG)
 
 
 def test_errors_of_a_knee_are_named_by_forces_and_feet_and_efforts_without_them(legs):
