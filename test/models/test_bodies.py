@@ -7,13 +7,20 @@ from support.leg_robot import MODEL, NAMES, URDF
 
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.models.bodies import BodyPlacements, mirror_image
+from inertial_estimation.models.bodies import (
+    BodyPlacements,
+    BodyReference,
+    carries_loads,
+    estimated_bodies,
+    mirror_image,
+)
 from inertial_estimation.models.candidate_columns import CandidateColumns
 from inertial_estimation.models.imu import ImuMount, ImuToBase
 from inertial_estimation.models.predicted_forces import PredictedForces, gravity_columns
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.whole_body_dynamics import BaseMotion, DynamicsState, WholeBodyDynamics
 from inertial_estimation.signals import LinkInertia
+from inertial_estimation.spatial.inertial_parameters import pseudo_inertia
 
 GRAVITY = np.array([0.0, 0.0, -9.81])
 
@@ -67,6 +74,23 @@ def test_the_centre_of_mass_is_pinocchios_also_with_another_body_of_a_link() -> 
     for model, others in ((MODEL, []), (loaded, [LinkInertia("arm", arm.mass, arm.lever, arm.inertia)])):
         expected = pin.centerOfMass(model, model.createData(), ROBOT.configuration(Q))
         np.testing.assert_allclose(bodies.com_B(others), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("link", ["torso_2_link", "arm_left_5_link"])
+def test_coordinates_of_a_body_are_about_its_centre_in_units_of_its_size(talos, link):
+    body, described = BodyReference.of_link(talos, link), talos.link_body(link)
+    in_link = described.T_JL.actInv(described.nominal_J).toDynamicParameters()
+    np.testing.assert_allclose(body.to_joint @ body.nominal_C, body.nominal_J.vector, atol=1e-12)
+    np.testing.assert_allclose(body.to_link @ body.nominal_C, in_link, atol=1e-9)
+    np.testing.assert_allclose(body.from_joint @ body.to_joint, np.eye(10), atol=1e-12)
+    np.testing.assert_allclose(body.nominal_C[1:4], 0.0, atol=1e-12)
+    assert np.trace(pseudo_inertia(body.nominal_C)[:3, :3]) == pytest.approx(body.nominal_C[0])
+
+
+def test_loads_are_carried_by_trunks_and_by_the_last_body_of_a_limb(talos):
+    bodies = estimated_bodies(talos, ("torso_2_link", "arm_left_5_link", "arm_left_7_link"))
+    assert [carries_loads(talos, body, bodies) for body in bodies] == [True, False, True]
+    assert carries_loads(talos, bodies[1], bodies[:2])
 
 
 S = np.diag([1.0, -1.0, 1.0])
