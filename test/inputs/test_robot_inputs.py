@@ -60,6 +60,30 @@ def test_impossible_readings_are_dropped_with_an_example(value):
         assert re.search(f"{what} is [^ ]+{ends}", drops.summary)
 
 
+WEIGHT = 14.0 * 9.80665  # of the robot
+
+
+def base_state(speed):
+    return BaseState(START, [0.0, 0.0, 0.0, 1.0], np.zeros(3), [speed, 0.0, 0.0], np.zeros(3))
+
+
+@pytest.mark.parametrize(
+    ("name", "reading", "largest"),
+    [
+        (IMU, lambda x: imu(START, force=(x, 0.0, 0.0)), 320.0),
+        (IMU, lambda x: imu(START, rate=(x, 0.0, 0.0)), 40.0),
+        ("l_foot/wrench", lambda x: wrench(START, force=(x, 0.0, 0.0)), 8.0 * WEIGHT),
+        ("l_foot/wrench", lambda x: wrench(START, moment=(x, 0.0, 0.0)), 4.0 * WEIGHT),
+        (BASE_STATE, base_state, 20.0),
+    ],
+)
+def test_readings_are_possible_up_to_what_sensors_and_robots_reach(name, reading, largest):
+    for value, dropped in ((0.99 * largest, 0), (-1.01 * largest, 1)):
+        robot = inputs(sources=FEET, base_state=True)
+        robot.push(name, reading(value), START)
+        assert robot.streams[name].drops.total == dropped
+
+
 def test_health_tells_waiting_lost_dropping_and_arriving():
     robot = inputs(sources=FEET)
     levels = {h.name: h.level for h in robot.health(START)}
