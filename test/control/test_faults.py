@@ -241,3 +241,24 @@ def test_references_out_of_reach_are_refused_and_named(talos, push, expected) ->
     values = controller_health(talos, 0).values
     assert values["references refused"] == "1"
     assert expected in values["last refusal"]
+
+
+@pytest.mark.parametrize(
+    ("share", "roll", "pitch", "length", "refused"),
+    [
+        (0.31, 0.0, 0.89, 0.49, 0),
+        (1.29, -0.89, 0.0, -0.49, 0),
+        (0.29, 0.0, 0.0, 0.51, 2),
+        (1.31, 0.0, 0.0, -0.51, 2),
+        (1.0, -0.91, 0.0, 0.0, 1),
+        (1.0, 0.0, 0.91, 0.0, 1),
+    ],
+)
+def test_references_are_taken_up_to_what_a_robot_of_its_height_reaches(
+    talos, share, roll, pitch, length, refused
+) -> None:
+    answer(talos, 0)
+    height = talos.last.height
+    talos.push_base_reference(ie.BaseReference(share * height, roll, pitch))
+    talos.push_walk_command(WalkCommand(1, length * height))
+    assert controller_health(talos, 0).values.get("references refused", "0") == str(refused)

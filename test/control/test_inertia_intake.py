@@ -104,6 +104,22 @@ def test_health_tells_nominal_estimated_and_stopped(intake) -> None:
     assert all(word in stopped.message for word in ("stopped", "kept"))
 
 
+@pytest.mark.parametrize(
+    ("what", "largest"), [("mass", 202.0), ("distance", 2.0), ("radius of gyration", 2.0)]
+)
+def test_inertias_are_plausible_up_to_twice_the_robot_and_two_metres(what, largest) -> None:
+    for value, fits in ((0.99 * largest, True), (1.01 * largest, False)):
+        intake = InertiaIntake({"torso": 2.0}, total_mass=100.0)
+        mass, distance, radius = (
+            value if what == name else usual
+            for name, usual in (("mass", 2.0), ("distance", 0.1), ("radius of gyration", 0.1))
+        )
+        moments = mass * radius**2 / 3.0 * np.eye(3)
+        intake.push(1, LinkInertia("torso", mass, np.array([0.0, -distance, 0.0]), moments))
+        assert (intake.pop() is not None) == fits
+        assert fits or what in intake.refusal
+
+
 def test_steps_longer_than_a_period_are_told_while_they_are_recent() -> None:
     times = StepTimes(0.003)
     for k in range(200):
