@@ -95,6 +95,7 @@ CHANGING = {  # dataclasses that their owner changes; all others are values
     *("BankBlock", "ControllerStepCounts", "Diagnosis", "Event", "IdentifiedTrunk", "InputCounter", "Lack"),
     *("LiveRecord", "Loads", "NodeRecord", "OddStamps", "Progress", "ReplayRun", "WatchRecord"),
 }
+ENDING_WITH_THE_SHORTEST = 5  # zips that may: all others are of equally many
 FORBIDDEN_NAMES = {"utils", "helpers", "common", "misc", "core"}
 
 
@@ -286,6 +287,19 @@ def test_values_are_frozen_and_compare_no_arrays() -> None:
     assert not breaches(loose_values)
 
 
+def lenient_zips(path: Path) -> list[str]:
+    """Zips that end with the shortest of what they are given, and lose the rest in silence."""
+    zips = [node for node in walked(path) if isinstance(node, ast.Call) and ast.unparse(node.func) == "zip"]
+    given = [{keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords} for node in zips]
+    return [
+        f"line {node.lineno}" for node, how in zip(zips, given, strict=True) if how.get("strict") != "True"
+    ]
+
+
+def test_nearly_all_zips_are_strict() -> None:
+    assert sum(map(len, breaches(lenient_zips).values())) <= ENDING_WITH_THE_SHORTEST
+
+
 def test_rules_find_a_breach(tmp_path: Path) -> None:
     module = tmp_path / "m.py"
     module.write_text("import rclpy\ndef f():\n    from inertial_estimation.ros import qos\n")
@@ -302,6 +316,9 @@ def test_rules_find_a_breach(tmp_path: Path) -> None:
         "@dataclass(frozen=True)\nclass A:\n    x: Array\n@dataclass(eq=False)\nclass B:\n    y: int\n"
     )
     assert list(loose_values(module)) == ["A", "B"]
+    module = tmp_path / "z.py"
+    module.write_text("zip(a, b, strict=True)\nzip(a, b)\nzip(a, b, strict=False)\n")
+    assert lenient_zips(module) == ["line 2", "line 3"]
     module = tmp_path / "r.py"
     module.write_text("import time\nimport numpy as np\nx = np.random.rand()\n")
     assert surroundings_of(module) == ["time", "np.random"]
