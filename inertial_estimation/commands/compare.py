@@ -21,7 +21,7 @@ def run(args: argparse.Namespace) -> int:
     print_warnings(comparison.warnings)
     names = [f"{row.name} [{row.unit}]" if row.unit else row.name for row in comparison.rows]
     rows = [
-        (name, *(_shown(row, place) for place in range(len(row.values))))
+        (name, *(_cell_text(row, place) for place in range(len(row.values))))
         for name, row in zip(names, comparison.rows, strict=True)
     ]
     print("\n".join(table_lines([("", *comparison.names), *rows])))
@@ -49,7 +49,7 @@ def _print_differences(comparison: Comparison) -> None:
     print("\n".join(table_lines([("what differs", *comparison.names), *rows], left=True)))
 
 
-def _shown(row: Row, place: int) -> str:
+def _cell_text(row: Row, place: int) -> str:
     text = value_text(row.values[place])
     change = row.change(place)
     text += f" ({100 * change:+.1f} %)" if change is not None else ""

@@ -126,7 +126,7 @@ def _accepted(text: str, survey: Survey, *, trial: bool) -> tuple[str, bool]:
         build_pipelines(load_config_file(file))
         if trial and possible and not lacking:
             return _simulated(file)
-    why = f"{', '.join(lacking)} is not installed" if lacking else "as asked"
+    why = f"{', '.join(lacking)} is not installed" if lacking else "as requested"
     why = why if survey.can_stand else "it cannot stand still on two points"
     why = why if survey.links else "its controller needs inertias"
     return f"all estimators accept the file; not simulated: {why}", possible

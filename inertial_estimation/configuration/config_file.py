@@ -147,7 +147,7 @@ def load_config_file(path: str | Path) -> ConfigFile:
     content = read_yaml(path, "parameter file")
     if not isinstance(content, dict) or not content:
         raise ConfigurationError(
-            f"'{path}' is no ROS parameter file: expected sections named after nodes, got {_shown(content)}"
+            f"'{path}' is no ROS parameter file: expected sections named after nodes, got {_as_text(content)}"
         )
     sections: dict[str, dict[str, Given]] = {}
     named: dict[str, str] = {}
@@ -178,12 +178,12 @@ def _sections(content: Mapping[Any, Any], namespace: str = "") -> Iterator[tuple
 def _parameters(path: str, section: str, body: Any) -> dict[str, Given]:
     """Return the parameters of a section by dotted name."""
     if not isinstance(body, dict) or KEY not in body:
-        got = listing(body) if isinstance(body, dict) else _shown(body)
+        got = listing(body) if isinstance(body, dict) else _as_text(body)
         raise ConfigurationError(f"section '{section}' of '{path}' holds {got}, expected '{KEY}'")
     parameters = body[KEY]
     if not isinstance(parameters, YamlMapping | None):
         raise ConfigurationError(
-            f"'{KEY}' of section '{section}' of '{path}' is {_shown(parameters)}, expected parameters"
+            f"'{KEY}' of section '{section}' of '{path}' is {_as_text(parameters)}, expected parameters"
         )
     found: dict[str, Given] = {}
     for name, value, line in _flat(parameters or YamlMapping()):
@@ -206,7 +206,7 @@ def _flat(values: YamlMapping, prefix: str = "") -> Iterator[tuple[str, Any, int
             yield f"{prefix}{key}", value, values.lines[key]
 
 
-def _shown(value: Any) -> str:
+def _as_text(value: Any) -> str:
     return one_line(repr(value), limit=80)
 
 

@@ -1,1 +1,1 @@
-"""What is wrong with the data or the description of a robot: one table, hypotheses, their evidence."""
+"""Diagnosis of the data and the description of a robot: one table, hypotheses, and their evidence."""

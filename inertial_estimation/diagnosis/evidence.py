@@ -73,10 +73,10 @@ def gained(S: Array, g: Array, prior: Array) -> tuple[Array, Array, Array]:
     return x, covariance, odds
 
 
-def without(r: Array, X: Array, variance: float) -> Array:
-    """Return what of readings r, shape (N, m), of some noise, is left by columns X, shape (N, m, c).
+def without_nuisance(r: Array, X: Array, variance: float) -> Array:
+    """Return the residual of readings r, shape (N, m), after a fit of nuisance columns X, shape (N, m, c).
 
-    Their amplitudes have the size one a priori, and none is `CREDIBLE` times as large.
+    `variance` is that of the noise. Amplitudes have prior deviation one, and are at most `CREDIBLE`.
     """
     columns = X.reshape(-1, X.shape[2])
     M = columns.T @ columns / variance + np.eye(X.shape[2])
@@ -85,7 +85,7 @@ def without(r: Array, X: Array, variance: float) -> Array:
     return left
 
 
-def typical(left: Array) -> float:
+def trimmed_rms(left: Array) -> float:
     """Return the rms of residuals, shape (N,), without the largest tenth (impacts, feet that slip)."""
     return float(np.sqrt(np.mean(left[left <= np.quantile(left, 0.9)] ** 2)))
 
@@ -106,8 +106,8 @@ def log_share(left: float, count: float, floor: float) -> float:
     return -INDEPENDENT * count * math.log(max(left, floor))
 
 
-def dissipates(fit: Fit, power: Array, most: float) -> Array:
-    """Return the log odds that fitted friction dissipates energy, shape (n,).
+def dissipation(fit: Fit, power: Array, most: float) -> Array:
+    """Return the log odds that fitted friction dissipation energy, shape (n,).
 
     The mean power P of the fitted friction is a normal variable of deviation s; the prior that P is not
     negative adds ln 2 Phi(P / s). `power` is the mean power of each column per unit coefficient, shape

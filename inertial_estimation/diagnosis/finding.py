@@ -1,4 +1,4 @@
-"""What a check found: verdict, number, sentence, remedy, and the parameters that mend it."""
+"""Result of a check: verdict, number, sentence, remedy, and the parameters that correct the error."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -44,7 +44,7 @@ class Finding:
     value: float  # the number that was judged
     unit: str  # unit of the number; empty for a ratio or a count
     sentence: str  # what was found, with the number
-    remedy: str = ""  # what to change: a parameter, or the driver of an input; empty where the verdict is ok
+    remedy: str = ""  # what to change: a parameter, or the driver of an input; empty if the verdict is ok
     fix: Fix = field(default=NO_FIX, compare=False)  # parameters that mend it
 
     @property

@@ -81,12 +81,12 @@ def problem(rows: ForceRows, robot: Robot) -> Problem:
     weight = kept / noise
     X, y = (A * weight[:, :, None]).reshape(r.size, -1), (r * weight).ravel()
     G, b, power = X.T @ X / inflation, X.T @ y / inflation, float(y @ y) / inflation
-    votes, levels = rows.votes
+    heights, levels = rows.foot_heights
     c = A.shape[2] - levels.shape[1]  # the geometry comes last
     G[c:, c:] += levels.T @ levels
-    b[c:] += levels.T @ votes
+    b[c:] += levels.T @ heights
     count = max(float(kept.sum()) / inflation, 1.0)
-    return Problem(rows, A, G, b, power + float(votes @ votes), weight, count, causes, friction_prior)
+    return Problem(rows, A, G, b, power + float(heights @ heights), weight, count, causes, friction_prior)
 
 
 def fit_forces(system: Problem, crude: float = 1.0) -> ForceFit:
@@ -120,7 +120,7 @@ def fit_forces(system: Problem, crude: float = 1.0) -> ForceFit:
     )
 
 
-def rivalled(cause: Cause, fit: ForceFit, system: Problem) -> float:
+def net_evidence(cause: Cause, fit: ForceFit, system: Problem) -> float:
     """Return the log evidence of a cause against a description with the most probable size of tolerances.
 
     `fit` is the comparison with tolerances as manufactured.

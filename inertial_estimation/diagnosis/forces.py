@@ -7,7 +7,7 @@ At each window the equation of motion gives, for base and joints,
 with Y dtheta of errors of masses and centres of mass. Contact wrenches that are not measured are computed
 from the efforts of the legs; where these do not suffice, the rows are multiplied by a basis of the null space
 of the contact Jacobians (Mistry et al., ICRA 2010). Columns of geometry errors are derivatives of the
-recursive Newton-Euler algorithm; that feet stand on level ground informs them, too (`votes`).
+recursive Newton-Euler algorithm; that feet stand on level ground informs them, too (`foot_heights`).
 """
 
 import math
@@ -53,7 +53,7 @@ class ForceRows:
     contacts: tuple[str, ...]  # names of the contacts with measured wrenches
     turning: tuple[str, ...]  # names of the t revolute joints
     # whitened equations of the geometry by heights of standing feet: readings (v,), columns (v, 3 + t)
-    votes: tuple[Array, Array]
+    foot_heights: tuple[Array, Array]
     n_base: int  # number of base rows among the m rows; 0 if rows are projected into a null space
 
     @property
@@ -120,7 +120,7 @@ def force_rows(table: Table) -> ForceRows | None:
         joints=tuple(np.array(robot.names)[with_tau].tolist()),
         contacts=setup.contact_names if wrenches else (),
         turning=builder.slopes.turning,
-        votes=_votes(table, builder.slopes.turning),
+        foot_heights=_foot_heights(table, builder.slopes.turning),
         n_base=b if of_base else 0,
     )
 
@@ -212,7 +212,7 @@ class _Builder:
         return self.slopes.at((s.q[i], s.dq[i], s.ddq[i]), (s.f[i], s.w[i], s.wd[i]), wrenches)
 
 
-def _votes(table: Table, turning: tuple[str, ...]) -> tuple[Array, Array]:
+def _foot_heights(table: Table, turning: tuple[str, ...]) -> tuple[Array, Array]:
     """Return whitened equations of the geometry: all feet stand on one plane of limited slope.
 
     A foot stands when it is lowest along the specific force: from the 70 % to the 90 % quantile of depth.

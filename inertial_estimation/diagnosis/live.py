@@ -63,7 +63,7 @@ class LiveChecks:
         self._rows = StreamCollector(self._robot[0], SPAN_S)
         self._rows.sources = {name: one.source for name, one in self._inputs.contacts.items()}
         newest = {name: self._inputs.streams[name].raw()[0][-1:] for name in self._names()}
-        self._taken = {name: int(times[0]) for name, times in newest.items() if len(times)}
+        self._copied = {name: int(times[0]) for name, times in newest.items() if len(times)}
         self._clears = self._inputs.streams[JOINTS].ring.clears
         self._pending: Callable[[], Results | None] | None = None
         self._results: Results | None = None
@@ -115,11 +115,11 @@ class LiveChecks:
         assert joints is not None
         for name, kept in names.items():
             times, rows = self._inputs.streams[name].raw()
-            new = times > self._taken.get(name, 0)
+            new = times > self._copied.get(name, 0)
             if not new.any():
                 continue
-            taken, self._taken[name] = rows[new], int(times[-1])
-            self._rows.push(kept, times[new], joint_rows(taken, joints.columns) if name == JOINTS else taken)
+            fresh, self._copied[name] = rows[new], int(times[-1])
+            self._rows.push(kept, times[new], joint_rows(fresh, joints.columns) if name == JOINTS else fresh)
         if self._rows.duration_s < SPAN_S - 2e-9 * SLACK_NS:
             return
         self._rows.notes = {kept: StreamNotes.of(self._inputs.streams[name]) for name, kept in names.items()}

@@ -16,7 +16,7 @@ from inertial_estimation.diagnosis.finding import (
     rounded,
     undistinguished,
 )
-from inertial_estimation.diagnosis.force_evidence import ForceFit, fit_forces, problem, rivalled
+from inertial_estimation.diagnosis.force_evidence import ForceFit, fit_forces, net_evidence, problem
 from inertial_estimation.diagnosis.forces import ForceRows, force_rows
 from inertial_estimation.diagnosis.table import Change, Robot, Table, rms
 from inertial_estimation.errors import listing, to_sigma
@@ -76,7 +76,7 @@ def mass_report(table: Table) -> MassReport | None:
     if best.estimate.worsens or (remains > UNEXPLAINED and best.estimate.explained < MOSTLY):
         why = f"the forces do not balance by {fit.unexplained:.2g} times their noise, by no single cause"
         return MassReport(rows, fit, (), crude=False, why=why)
-    return MassReport(rows, fit, group, rivalled(best, fit, system) < CERTAIN, "")
+    return MassReport(rows, fit, group, net_evidence(best, fit, system) < CERTAIN, "")
 
 
 def _group(fit: ForceFit) -> tuple[Cause, ...]:

@@ -17,11 +17,11 @@ from inertial_estimation.diagnosis.evidence import (
     CREDIBLE,
     INDEPENDENT,
     Fit,
-    dissipates,
+    dissipation,
     log_share,
     most_probable,
-    typical,
-    without,
+    trimmed_rms,
+    without_nuisance,
 )
 from inertial_estimation.diagnosis.table import STRONG_UNLIMITED, Indices, Table, rms
 from inertial_estimation.inputs.joints import JOINTS
@@ -172,12 +172,12 @@ def rotation(table: Table) -> Part | None:
     y, A, w = rows.y[known], rows.A[known], w[known]
     left = y - np.einsum("rij,rj->ri", A, w)
     variance = max(float(np.mean(left**2)), 1e-12) / INDEPENDENT
-    left = without(left, RATE_BIAS * A, variance)  # the gyroscope's bias is a nuisance
+    left = without_nuisance(left, RATE_BIAS * A, variance)  # the gyroscope's bias is a nuisance
     p = y - left
     a, b = (float(rms(np.linalg.norm(x, axis=1))) for x in (y, p))
     if max(a, b) < RATE_BIAS * float(rms(A, None)) * math.sqrt(3.0):
         return None
-    size = typical(np.linalg.norm(left, axis=1))
+    size = trimmed_rms(np.linalg.norm(left, axis=1))
     share = min(size / max(math.hypot(a, b) / math.sqrt(2.0), 1e-12), 2.0)
     return scalar_part(2.0 * log_share(share, len(np.unique(rows.rows[known])), RATE_FLOOR), share)
 
@@ -292,8 +292,8 @@ def balance(table: Table) -> Part | None:
         return None
     needed, carried, zeros = rows
     left = needed - carried
-    left = without(left, zeros, max(float(np.mean(left**2)), BALANCE_FLOOR**2) / 4.0)
-    size = typical(np.linalg.norm(left, axis=1))
+    left = without_nuisance(left, zeros, max(float(np.mean(left**2)), BALANCE_FLOOR**2) / 4.0)
+    size = trimmed_rms(np.linalg.norm(left, axis=1))
     share = size / max(float(rms(np.linalg.norm(carried, axis=1), None)), 1.0)
     return scalar_part(3.0 * log_share(math.hypot(share, BALANCE_FLOOR), len(left), BALANCE_FLOOR), share)
 
@@ -375,13 +375,13 @@ def torques(table: Table) -> Part | None:
 
 
 def _dissipating(y: Array, X: Array, mean: Array, prior: Array, dq: Array) -> Fit:
-    """Fit efforts with the prior that friction, columns 2 and 3, dissipates energy."""
+    """Fit efforts with the prior that friction, columns 2 and 3, dissipation energy."""
     fit, power = most_probable(y, X, mean, prior), np.zeros(X.shape[1:])
     power[:, 2:4] = np.mean(dq[:, :, None] * X[:, :, 2:4], axis=0)
     # Coefficients far beyond their priors are neither friction nor torque: the excess stays in the residual.
     x = np.clip(fit.x, mean - CREDIBLE * prior, mean + CREDIBLE * prior)
     left = np.maximum(rms(y - np.einsum("ijc,jc->ij", X, x)), fit.left)
-    return fit._replace(log=fit.log + dissipates(fit, power, CERTAIN) + _scarce(fit, prior[:, 0]), left=left)
+    return fit._replace(log=fit.log + dissipation(fit, power, CERTAIN) + _scarce(fit, prior[:, 0]), left=left)
 
 
 def _scarce(fit: Fit, prior: Array) -> Array:
@@ -441,7 +441,7 @@ def whole_body(table: Table) -> Part | None:
     Z = (rows.torques * (np.tanh(rows.dq / SLOW) * limit)[:, None]).reshape(rows.needed.size, -1) / size
     y = ((rows.acted - rows.needed) / size).ravel()
     fit = most_probable(y[:, None], Z[:, None], np.zeros(Z.shape[1]), np.ones(Z.shape[1]))
-    share = typical(rms((y - Z @ fit.x[0]).reshape(rows.needed.shape), 1))
+    share = trimmed_rms(rms((y - Z @ fit.x[0]).reshape(rows.needed.shape), 1))
     return scalar_part(float(fit.log[0]), min(share, 2.0))
 
 

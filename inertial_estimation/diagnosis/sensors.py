@@ -82,7 +82,7 @@ def _stamps(name: str, stream: StreamRows, max_gap_s: float) -> Iterator[Finding
         return Finding(check, name, Verdict.WARN, value, unit, text, remedy)
 
     if notes.unset:
-        text = "the stamps are zero (not set): the readings are taken at their arrival"
+        text = "the stamps are zero (not set): readings are used with the time of their arrival"
         remedy = "the driver must set header.stamp to the time of measurement; or set inputs.stamps: arrival"
         yield Finding("stamps", name, Verdict.WRONG, 0.0, "", text, remedy)
         return
@@ -94,7 +94,7 @@ def _stamps(name: str, stream: StreamRows, max_gap_s: float) -> Iterator[Finding
         yield Finding("clock", name, Verdict.WRONG, notes.clock_s, "s", text, remedy, fix)
     elif notes.restarts:
         text = f"the stamps go back {'once' if notes.restarts == 1 else f'{notes.restarts} times'}"
-        remedy = "a looped or joined recording, or a clock that was set? The nodes begin anew there"
+        remedy = "a looped or joined recording, or a clock that was set? The nodes restart there"
         yield unusual("stamps", float(notes.restarts), "", text, remedy)
     back, same = (notes.dropped.get(r, 0) for r in (DropReason.BACKWARD_STAMP, DropReason.EQUAL_STAMP))
     if back + same > max(RARE * notes.received, 2):

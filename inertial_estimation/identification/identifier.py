@@ -328,14 +328,14 @@ class Identifier:
             found.append(f"joints that do not move: {listing(constant)}")
         if stack.rows < 2 * stack.unknowns:
             found.append(f"only {stack.rows} equations for {stack.unknowns} unknowns")
-        made_up = [
+        replaced = [
             body.link
             for body in self.parameters.bodies
             if InertialParameters.from_pinocchio(self.robot.model.inertias[body.joint_id]).violations()
         ]
-        if made_up:
+        if replaced:
             found.append(
-                f"the description gives impossible inertias, raised to possible ones: {listing(made_up)}"
+                f"the description gives impossible inertias, raised to possible ones: {listing(replaced)}"
             )
         return found
 

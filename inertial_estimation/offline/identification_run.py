@@ -111,7 +111,7 @@ def run_identification(
         RecordingError: If a recording has no usable data, or none on one side of the split.
         ~inertial_estimation.errors.InertialEstimationError: If the identifier raises one.
     """
-    figures = _Liveliest(), _Liveliest()  # of the fitted data, and of the validation data
+    figures = _MostMotion(), _MostMotion()  # of the fitted data, and of the validation data
     for stream in (*training, *unloaded, *validation):
         sides, bare, judges = [0, 0], stream in unloaded, stream in validation
         first_ns: int | None = None
@@ -120,7 +120,7 @@ def run_identification(
             for part, later in _divided(block, first_ns, None if judges else split_s, behind=sides[1] > 0):
                 identifier.push(part, unloaded=bare, validation=later or judges)
                 if not bare:
-                    figures[later or judges].look_at(part, stream.name, first_ns)
+                    figures[later or judges].consider(part, stream.name, first_ns)
                 sides[later] += part.size
         if split_s is not None and not judges and not all(sides):
             raise RecordingError(
@@ -159,14 +159,14 @@ def _divided(
         yield block.part(at, block.size), True
 
 
-class _Liveliest:
+class _MostMotion:
     """Keeps the segment of the data with the most motion, so that memory does not grow with their length."""
 
     def __init__(self) -> None:
         self._kept: tuple[SignalBlock, str, int] | None = None
         self._motion = -1.0
 
-    def look_at(self, block: SignalBlock, name: str, first_ns: int) -> None:
+    def consider(self, block: SignalBlock, name: str, first_ns: int) -> None:
         """Compare a block of a recording of some name, whose first stamp is `first_ns` [ns]."""
         size = max(round(SHOWN_S / block.step_s), 1)
         for first in range(0, block.size, size):

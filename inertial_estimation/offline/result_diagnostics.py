@@ -51,8 +51,8 @@ def _payload(report: IdentificationReport, load: PayloadResult) -> list[str]:
     found = [f"{load.name}: {'; '.join(load.violations)}"] if load.violations else []
     if not report.unloaded:
         found.append(
-            "no recording without the load: load and robot are told apart by the prior about the nominal "
-            "robot alone; give one with --unloaded"
+            "no recording without the load: only the prior about the nominal robot distinguishes load and "
+            "robot; give one with --unloaded"
         )
     if not load.mass_known:
         found.append(
@@ -68,7 +68,7 @@ def _payload(report: IdentificationReport, load: PayloadResult) -> list[str]:
 def _validation(report: IdentificationReport, result: MethodResult) -> list[str]:
     error, other = result.relative_error, result.relative_error_validation
     if report.validation is None or math.isnan(other):
-        return ["nothing was held out: no number here says how well other motions are predicted"]
+        return ["no data were held out: how well other motions are predicted is unknown"]
     found = []
     if other > OVERFIT_RATIO * error:
         found.append(

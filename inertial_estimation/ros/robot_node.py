@@ -296,7 +296,7 @@ class RobotNode(ManagedNode):
         if not self._configured:
             message = "unconfigured" if self.config.options.managed else "no robot description yet"
             if self.finalized:
-                message = "finalized: shut down for good, start the node anew"
+                message = "finalized: shut down permanently, start the node again"
             return [Health(self.name, HealthLevel.WARN, message), *self._description.health()]
         self._take_inputs()  # empties the queues after a stall before they overflow
         parts = self._health(self.get_clock().now().nanoseconds)

@@ -71,7 +71,7 @@ def placed_contacts(
         foot = _Foot(robot, q, leg, shapes)
         contact = foot.sole(name) if soles else foot.point(name)
         if wanted:
-            contact = foot.in_frame(contact, wanted[i], source="as asked")
+            contact = foot.in_frame(contact, wanted[i], source="as requested")
         elif named and (known := foot.known_frame(contact)):
             contact = foot.in_frame(contact, known, source=f"frame of the URDF, {contact.source}")
         found.append(contact)

@@ -50,7 +50,7 @@ def decide_kind(robot: RobotModel, wanted: str = "") -> KindDecision:
     named = [i for i in jointed if count_of(limbs[i].joints + limbs[i].bodies, LEG) > armed[i]]
     legs = named = _one_end_each(limbs, ends, named)
     if wanted == Kind.ARM.value:
-        return KindDecision(Kind.ARM, (), "as asked: the base is taken as fixed")
+        return KindDecision(Kind.ARM, (), "as requested: the base is taken as fixed")
     if not wanted and len(legs) < HUMANOID_LEGS:
         which = f"only {limbs[named[0]].end}" if named else "none"
         text = f"{which} of its {len(limbs)} limbs is named like a leg"
@@ -74,7 +74,7 @@ def decide_kind(robot: RobotModel, wanted: str = "") -> KindDecision:
     reason += f", behind {listing(trunk, limit=4)}" if trunk else ""
     many = f"kind: {len(legs)} legs: where two drive one foot, lock the joints of one (--lock)"
     against = (many,) if len(legs) > MOST_LEGS else ()
-    return KindDecision(kind, chosen, f"as asked; {reason}" if wanted else reason, against)
+    return KindDecision(kind, chosen, f"as requested; {reason}" if wanted else reason, against)
 
 
 def _one_end_each(limbs: Sequence[Limb], ends: Array, legs: Sequence[int]) -> list[int]:

@@ -263,7 +263,7 @@ def links_to_estimate(robot: RobotModel, legs: Sequence[Limb], trunk: str) -> tu
 
 
 NO_IMU = "the URDF names no IMU: taken to be in the axes of the base"
-AS_ASKED = "as asked"
+AS_REQUESTED = "as requested"
 NO_SENSOR = "the URDF has no force sensor in every foot"
 
 
@@ -275,7 +275,7 @@ def imu_frame(robot: RobotModel, described: Description, wanted: str) -> tuple[s
     """
     if wanted:
         robot.frame_id(wanted)
-        return wanted, AS_ASKED
+        return wanted, AS_REQUESTED
     if not described.imus:
         return robot.base_link, NO_IMU
     distance = {link: len(ImuMount.on(robot, link).moving) for link in described.imus}
@@ -408,7 +408,7 @@ def _locked(
     kept = [names[j] for j in matching(wishes.unlock, names, "joint", "--unlock")]
     locked = joints_to_lock(urdf, described, kept)
     asked = matching(wishes.lock, names, "joint", "--lock")
-    locked |= dict.fromkeys((names[j] for j in asked), AS_ASKED)
+    locked |= dict.fromkeys((names[j] for j in asked), AS_REQUESTED)
     while True:
         free = RobotModel.from_urdf(urdf, locked_joints=list(locked))
         if not free.n_joints:
@@ -433,7 +433,7 @@ def _open_points(
     pose = described.turned_imus.get(link)
     if reason == NO_IMU:
         found.append(f"imu_frame: {NO_IMU} (--imu LINK, or a frame by the parameter frames)")
-    elif pose and reason != AS_ASKED:
+    elif pose and reason != AS_REQUESTED:
         turned = f"the sensor is turned in '{link}' (<pose> {pose})"
         found.append(f"imu_frame: {turned}: give it a frame (parameter frames)")
     if wheels := [name for name, why in locked.items() if why == WHEELS]:
@@ -459,7 +459,7 @@ def _arm(
     still = ": estimate while its wheels stand still" if WHEELS in locked.values() else ""
     return Survey(
         *(described, robot, decision, locked, wishes.imu),
-        AS_ASKED if wishes.imu else f"a fixed base needs none{still}",
+        AS_REQUESTED if wishes.imu else f"a fixed base needs none{still}",
         _held_posture(robot, rng),
         wishes.links or links_to_estimate(robot, (), ""),
         decision.open_points,

@@ -199,7 +199,7 @@ def test_legs_behind_a_waist_are_legs_and_the_waist_can_be_locked_though_a_link_
     assert survey.decision.kind.value == "humanoid"
     assert [leg.joints[0] for leg in survey.decision.legs] == ["left_hip_yaw", "right_hip_yaw"]
     assert "middle" in survey.robot.joint_names
-    assert survey_of(urdf, lock=("middle",)).locked == {"middle": "as asked"}
+    assert survey_of(urdf, lock=("middle",)).locked == {"middle": "as requested"}
 
 
 def test_joints_are_locked_and_kept_as_asked() -> None:
