@@ -46,7 +46,7 @@ def compiled(function: FunctionT) -> FunctionT:
 
 
 def inlined(function: FunctionT) -> FunctionT:
-    """Allow compiled functions to call a function, which stays a Python function for all others."""
+    """Allow compiled functions to call a function, which remains a Python function for other callers."""
     _inlined.append(function)
     return function
 

@@ -28,7 +28,7 @@ def timed(compute: Callable[[], ResultT]) -> tuple[ResultT, float]:
 class Workers:
     """Runs independent calls in processes of joblib, or one after the other in this one.
 
-    A call and its result are pickled: no call sees what another has changed, also in this process. A result
+    A call and its result are pickled: calls share no mutable state, also within this process. A result
     depends on its call alone if the call does. It is then the same, bit by bit, with any number of processes,
     where `OMP_NUM_THREADS` is set: else joblib divides the cores among them, and BLAS may sum in other
     orders. The processes end with this one, also when it is killed.

@@ -107,7 +107,7 @@ class Stepper(Generic[ResultT]):
         return "; ".join(notes)
 
     def clear(self) -> None:
-        """Discard all readings and the time of the last step; failures stay counted."""
+        """Discard all readings and the time of the last step; the count of failures is kept."""
         self.inputs.reset()
         self._last_ns = self._sample = None
 

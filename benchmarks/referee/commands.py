@@ -52,7 +52,7 @@ def identified(*words: object) -> dict[str, Any]:
     return method
 
 
-def accused(bag: Path, *options: object) -> list[dict[str, str]]:
+def reported(bag: Path, *options: object) -> list[dict[str, str]]:
     """Return the errors and warnings of `check`: check, subject, verdict, sentence and remedy of each."""
     found = result("check.json", "check", bag, *options)
     return [one for one in found if one["verdict"] in ("wrong", "warn")]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.referee.commands import accused, dataset
+from benchmarks.referee.commands import dataset, reported
 from benchmarks.referee.injected import kinds_of
 from benchmarks.referee.readings import measured, walked, written
 from benchmarks.referee.row import Better, Row, figure, share
@@ -65,7 +65,7 @@ def scene_rows(name: str, seed: int) -> list[Row]:
     with tempfile.TemporaryDirectory() as folder:
 
         def failed(changed: Any) -> dict[tuple[str, str], str]:
-            found = accused(written(changed, Path(folder, "bag")), *options)
+            found = reported(written(changed, Path(folder, "bag")), *options)
             return {(one["check"], one["subject"]): one["sentence"] for one in found}
 
         clean = failed(recording)

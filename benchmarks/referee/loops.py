@@ -17,7 +17,7 @@ LENGTHS_S = {"elbow": 10.0, "pelvis": 14.0}
 STEPS, STRIDE_M, WALK_S = 10, 0.15, 11.0
 
 
-def loop_rows(scene: str, seed: int, unlike: bool, variants: Sequence[bool]) -> list[Row]:
+def loop_rows(scene: str, seed: int, perturbed: bool, variants: Sequence[bool]) -> list[Row]:
     """Return the ratio of the errors without and with the estimates, and the number of falls.
 
     The mass of a forearm (scene "elbow") or of the torso ("pelvis") varies; the filter has its shipped
@@ -26,13 +26,13 @@ def loop_rows(scene: str, seed: int, unlike: bool, variants: Sequence[bool]) -> 
     """
     overrides = dict(ELBOW_OVERRIDES if scene == "elbow" else PELVIS_OVERRIDES)
     overrides["inertial_ekf"] = {"links": overrides["inertial_ekf"]["links"]}
-    without, falls = held(scene, seed, overrides, unlike, adaptation=False)
+    without, falls = held(scene, seed, overrides, perturbed, adaptation=False)
     rows = []
     for estimated in variants:
         more = {"sensor_errors.treatment": "estimated"} if estimated else {}
         changed = {**overrides, "inertial_ekf": {**overrides["inertial_ekf"], **more}}
-        error, fell = held(scene, seed, changed, unlike, adaptation=True)
-        name = f"{scene}{', robot unlike its file' * unlike}{', sensor errors estimated' * estimated}"
+        error, fell = held(scene, seed, changed, perturbed, adaptation=True)
+        name = f"{scene}{', robot unlike its file' * perturbed}{', sensor errors estimated' * estimated}"
         falls += fell
         rows.append(
             figure(
@@ -43,11 +43,11 @@ def loop_rows(scene: str, seed: int, unlike: bool, variants: Sequence[bool]) -> 
 
 
 def held(
-    scene: str, seed: int, overrides: dict[str, Any], unlike: bool, *, adaptation: bool
+    scene: str, seed: int, overrides: dict[str, Any], perturbed: bool, *, adaptation: bool
 ) -> tuple[float, int]:
     """Return the rms error of the controlled quantity, and whether the robot fell."""
     robot = RobotLoop("talos", overrides)
-    urdf = perturbed_robot(robot, seed)[0] if unlike else ""
+    urdf = perturbed_robot(robot, seed)[0] if perturbed else ""
     options = {"adaptation": adaptation, "duration_s": LENGTHS_S[scene], "true_urdf": urdf}
     if scene == "elbow":
         return float(np.sqrt(np.mean(elbow_run(robot, seed, **options)["error"] ** 2))), 0

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import inertial_estimation as ie
-from benchmarks.referee.commands import accused
+from benchmarks.referee.commands import reported
 from benchmarks.referee.ordinary import Cases
 from benchmarks.referee.readings import walked, written
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
@@ -38,7 +38,7 @@ def walk_of_a_heavier_robot() -> Any:
 def besides_mass(bag: Path) -> tuple[str, bool]:
     """Return the findings of `check` other than a larger mass, and whether it finds the larger mass."""
     texts = [
-        f"{one['check']} of {one['subject']}: {one['sentence']}" for one in accused(bag, "--config", ROBOT)
+        f"{one['check']} of {one['subject']}: {one['sentence']}" for one in reported(bag, "--config", ROBOT)
     ]
     more = [text for text in texts if "mass" in text.partition(":")[0] and ": +" in text]
     return "; ".join(text for text in texts if text not in more), bool(more)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.referee.commands import accused
+from benchmarks.referee.commands import reported
 from benchmarks.referee.ordinary import ROBOT, Cases, replayed, text_of, trot, worse
 from benchmarks.referee.readings import changed, of_type, written
 from inertial_estimation import ImuSample, JointReading
@@ -110,7 +110,7 @@ def late() -> Any:
 @case("delay: IMU 20 ms late, found by `check`")
 def delay_found(folder: Path) -> str:
     """Its stamps are 20 ms later than those of the other streams for the same motion."""
-    text = text_of(accused(written(late(), folder / "bag"), "--config", ROBOT))
+    text = text_of(reported(written(late(), folder / "bag"), "--config", ROBOT))
     return "" if "late" in text or "delay" in text else f"named: {text[:120] or 'nothing'}"
 
 

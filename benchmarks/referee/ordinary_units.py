@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.referee.commands import accused, identified, ran
+from benchmarks.referee.commands import identified, ran, reported
 from benchmarks.referee.ordinary import ROBOT, Cases, replayed, text_of, trot
 from benchmarks.referee.readings import changed, of_type, written
 from benchmarks.referee.robots import arm
@@ -33,7 +33,7 @@ def trot_in_g() -> Any:
 @case("units: IMU in g and deg/s, `check` names both")
 def units_of_imu(folder: Path) -> str:
     """Both are named in one run, not the second one only after the first has been corrected."""
-    text = text_of(accused(written(trot_in_g(), folder / "bag"), "--config", ROBOT))
+    text = text_of(reported(written(trot_in_g(), folder / "bag"), "--config", ROBOT))
     missing = [unit for unit in ("in g", "deg/s") if unit not in text]
     return f"not named: {missing}" if missing else ""
 
@@ -69,7 +69,7 @@ def servo_bag(folder: Path) -> Path:
 @case("units: efforts in percent of a servo, `check` names the scale and no zero")
 def percent_in_check(folder: Path) -> str:
     """Efforts are 34 times too large, their zeros are exact."""
-    bad = accused(servo_bag(folder), "--config", folder / "arm.yaml")
+    bad = reported(servo_bag(folder), "--config", folder / "arm.yaml")
     zeros = [one["subject"] for one in bad if one["check"] == "effort zero"]
     scale = any(
         "effort" in one["check"] and any(w in one["sentence"] for w in ("times", "percent")) for one in bad

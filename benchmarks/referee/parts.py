@@ -57,9 +57,9 @@ def _synthetic(add: Add, seed: int, seeds: tuple[int, ...]) -> None:
         for gait, source in (*((gait, "wrench") for gait in GAITS), ("walk", "joint_torques")):
             add(f"{robot}, {gait}, {source}", "gaits:gait_rows", robot, gait, seeds, source, cost_s=15.0)
         add(f"{robot}, starts at random times", "starts:gait_starts", robot, "walk", seed, cost_s=40.0)
-    for scene, unlike, variants in LOOPS:
-        name = f"{scene}{', unlike its file' * unlike}"
-        add(name, "loops:loop_rows", scene, seed, unlike, variants, cost_s=60.0)
+    for scene, perturbed, variants in LOOPS:
+        name = f"{scene}{', unlike its file' * perturbed}"
+        add(name, "loops:loop_rows", scene, seed, perturbed, variants, cost_s=60.0)
 
 
 def _ordinary(add: Add, _seed: int, _seeds: tuple[int, ...]) -> None:

@@ -63,7 +63,7 @@ class _Pause(ReplayWatcher):
         reach_ns = round((0.5 * pipeline.config.window + 1.0 / RATE_HZ) * NANOSECONDS)
         self._pipeline, self._span_ns = pipeline, (begin_ns - reach_ns, end_ns + reach_ns)
 
-    def see(self, base: Any, inertial: Any, payload: Any) -> None:
+    def push_estimates(self, base: Any, inertial: Any, payload: Any) -> None:
         """Set whether the filter may learn from the next measurement."""
         if inertial:
             next_ns = inertial[-1].stamp_ns + round(NANOSECONDS / RATE_HZ)

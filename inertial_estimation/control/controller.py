@@ -75,8 +75,8 @@ class ControlResult(NamedTuple):
     qp_iterations: int = 0
     height_ref: float = 0.0  # reference of the height of the base [m]
     q_ref: Array = NO_VECTOR  # reference of the joints [rad], shape (n_joints,)
-    phase: GaitPhase | None = None  # None where there is no gait: a fixed base, or damping
-    activity: str = ""  # the phase with its foot, for people
+    phase: GaitPhase | None = None  # None without a gait: a fixed base, or damping
+    activity: str = ""  # phase and foot in words
     com: Array = NO_VECTOR  # centre of mass [m], shape (3,)
     dcm: Array = NO_VECTOR  # divergent component of motion [m], shape (2,)
     dcm_ref: Array = NO_VECTOR  # reference of the DCM [m], shape (2,)

@@ -29,7 +29,7 @@ FORCE_WEIGHT = 1e-3  # w_f, small: it only determines what the tasks leave free
 
 
 class Contact(NamedTuple):
-    """One contact as the controller sees it.
+    """Geometry and force limits of one contact.
 
     A sole transmits a wrench, given in its own frame at its origin; a point transmits a force, given in
     world axes or those of the ground (a point foot rolls, so its own axes are arbitrary).

@@ -1,6 +1,6 @@
 """TALOS, balanced with the tilt observer in the loop, leans its chest and walks (Benallegue et al., V-B).
 
-The controller knows orientation and velocity of the base only from the observer, whose sensors have noise
+The controller gets orientation and velocity of the base only from the observer, whose sensors have noise
 and a biased gyroscope. Paper: the chest leans by 25 deg and comes back, all in 2 s; a walk forward; both
 succeeded on two robots, without numbers. Here each motion is a separate run, for every seed of the noise. For
 comparison the first seed is run again with the true base state, with estimated inertias in the loop as well,

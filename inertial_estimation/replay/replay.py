@@ -86,7 +86,7 @@ class ReplayWatcher(ABC):
         """Take a joint state, before the estimates that follow from it."""
 
     @abstractmethod
-    def see(
+    def push_estimates(
         self,
         base: Sequence[BaseEstimate],
         inertial: Sequence[InertialEstimate],
@@ -223,7 +223,7 @@ class Replay:
                 for estimate in estimates:
                     inputs.push(BASE_STATE, estimate.state, now_ns)
         if self._watcher is not None and results:
-            self._watcher.see(*(results.get(node, ()) for node in self._estimates))
+            self._watcher.push_estimates(*(results.get(node, ()) for node in self._estimates))
 
 
 def replay_recording(

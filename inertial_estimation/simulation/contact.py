@@ -1,6 +1,6 @@
 """Contact of a robot's points with the ground: where they are, and the forces on them.
 
-A point p at depth d below the ground, the normal n outwards, feels
+The force on a point p at depth d below the ground, with the outward normal n, is
 
     f_n = max(0, K d + D d')            no adhesion, nothing above the ground,
     f_t = -K (p - anchor)_t - D v_t     while |f_t| <= mu f_n; else mu f_n along it, and the anchor follows.

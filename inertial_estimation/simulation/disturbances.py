@@ -53,7 +53,7 @@ class MassWaveform:
     it remains physically consistent and the centre of mass does not move.
 
     Raises:
-        ConfigurationError: If the wave is unknown, or the mass does not stay finite and above zero.
+        ConfigurationError: If the wave is unknown, or the mass is not always finite and above zero.
     """
 
     link: str  # name of the link; the body is the link with all that is fixed to it

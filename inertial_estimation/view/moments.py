@@ -89,7 +89,7 @@ class Moments(ReplayWatcher):
             self.found.append(self._moment(sample.stamp_ns, np.array(q)))
             self._nis = math.nan
 
-    def see(
+    def push_estimates(
         self,
         base: Sequence[BaseEstimate],
         inertial: Sequence[InertialEstimate],

@@ -374,11 +374,11 @@ def _link_columns(links: Sequence[DisplayedLink]) -> Mapping[str, Any]:
     The payload is a sphere whose size grows with its mass, zero if that is below two standard deviations.
     """
     masses, sigmas = np.array([(link.payload.mass, link.mass_sigma) for link in links]).T
-    seen = np.abs(masses) > SIGMAS_DRAWN * sigmas
-    radii = np.where(seen, [payload_radius(mass) for mass in masses.tolist()], 0.0)
+    significant = np.abs(masses) > SIGMAS_DRAWN * sigmas
+    radii = np.where(significant, [payload_radius(mass) for mass in masses.tolist()], 0.0)
     labels = [
-        f"{mass:+.2f} kg (sigma {sigma:.2f})" if there else ""
-        for mass, sigma, there in zip(masses.tolist(), sigmas.tolist(), seen.tolist(), strict=True)
+        f"{mass:+.2f} kg (sigma {sigma:.2f})" if drawn else ""
+        for mass, sigma, drawn in zip(masses.tolist(), sigmas.tolist(), significant.tolist(), strict=True)
     ]
     spread = SIGMAS_DRAWN * np.array([link.com_sigmas_L for link in links])
     solid = ["solid"] * len(links)

@@ -133,7 +133,7 @@ class Onlooker(ReplayWatcher):
     def push_joints(self, reading):
         self.joints.append(reading.stamp_ns)
 
-    def see(self, *estimates: Sequence[Any]):
+    def push_estimates(self, *estimates: Sequence[Any]):
         for kept, new in zip(self.seen, estimates, strict=True):
             kept.extend(new)
 

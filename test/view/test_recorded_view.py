@@ -68,7 +68,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
         contacts = ("left", "right") if step < 500 else ("left",)
         moments.push_joints(ie.JointReading(stamp_ns, NAMES, np.full(len(NAMES), 1e-3 * step)))
         estimates = [inertial_at(stamp_ns, 90.0 * (step == 601))]
-        moments.see([base_at(stamp_ns, contacts)], estimates, [])
+        moments.push_estimates([base_at(stamp_ns, contacts)], estimates, [])
     up_B, angles = np.tile(true_up, (STEPS, 1)), np.full(STEPS, PITCH - TRUE_PITCH)
     errors = ReferenceErrors(stamps_ns, np.ones(STEPS, dtype=bool), up_B, angles)
     write(path, moments, errors, TrueInertias({"arm": (InertiaStep(0.0, body),)}))
@@ -154,7 +154,8 @@ def test_a_trunk_replaces_the_filters_estimate_once_it_is_identified(
     own, load = (ie.LinkInertia("arm", mass, np.zeros(3), 0.1 * np.eye(3)) for mass in (4.5, 2.5))
     state = (Phase.WATCHING, "static_poses", True, sigma, np.full(3, sigma), 0.0, False, False)
     moments = new_moments()
-    moments.see([], [inertial_at(ORIGIN_NS, 1.0)], [PayloadEstimate(ORIGIN_NS, own, own, load, *state)])
+    trunk = PayloadEstimate(ORIGIN_NS, own, own, load, *state)
+    moments.push_estimates([], [inertial_at(ORIGIN_NS, 1.0)], [trunk])
     moments.push_joints(ie.JointReading(ORIGIN_NS, NAMES, np.zeros(len(NAMES))))
     (moment,) = moments.found
     assert [link.payload.mass for link in moment.links] == [shown]
@@ -163,7 +164,7 @@ def test_a_trunk_replaces_the_filters_estimate_once_it_is_identified(
 @pytest.mark.filterwarnings("error")
 def test_a_body_that_was_never_measured_is_drawn_without_a_warning(tmp_path: Path) -> None:
     moments = new_moments()
-    moments.see([], [inertial_at(ORIGIN_NS, 1.0, math.inf)], [])
+    moments.push_estimates([], [inertial_at(ORIGIN_NS, 1.0, math.inf)], [])
     moments.push_joints(ie.JointReading(ORIGIN_NS, NAMES, np.zeros(len(NAMES))))
     write(tmp_path / "legs.rrd", moments)
     assert (tmp_path / "legs.rrd").is_file()

@@ -276,5 +276,5 @@ class _Swing(_Phase):
         force, progress = forces[self._foot] if forces else None, self.elapsed / self._duration
         if force is None:
             return progress >= 1.0
-        felt = progress >= EARLY_TOUCHDOWN and force > self._gait.touchdown_force
-        return felt or self.elapsed >= self._duration + LATE_TOUCHDOWN_S
+        landed = progress >= EARLY_TOUCHDOWN and force > self._gait.touchdown_force
+        return landed or self.elapsed >= self._duration + LATE_TOUCHDOWN_S

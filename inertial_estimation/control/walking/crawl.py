@@ -164,7 +164,7 @@ def _horizontal(frame: GroundFrame, place: Array) -> Array:
 
 
 class _Phase(Phase, ABC):
-    """One phase of the crawl; the centre of mass goes on along its path."""
+    """One phase of the crawl; the centre of mass continues on its path in all phases."""
 
     swing: int | None = None  # the foot in the air; None: all stand
 
