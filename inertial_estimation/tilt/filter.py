@@ -86,8 +86,8 @@ class FilterConfig:
         runtime=True,
     )
     gyro_bias: float = parameter(
-        0.02,
-        "Initial standard deviation of the gyroscope's bias about one axis.",
+        0.01,
+        "Initial standard deviation of the gyroscope's bias about one axis; common MEMS sensors have 0.01.",
         unit="rad/s",
         lower=1e-6,
         upper=1.0,
