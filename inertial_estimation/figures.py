@@ -1,4 +1,4 @@
-"""What a figure shows, described without drawing it: panels of curves, spans and levels."""
+"""Content of a figure, independent of a drawing library: panels of curves, spans and levels."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ MAX_POINTS = 2500  # per curve; more cannot be seen
 
 
 class Style(NamedTuple):
-    """How a curve is drawn: width of the line or size of the markers [pixel], dashes, marker, opacity."""
+    """Style of a curve: width of the line or size of the markers [pixel], dashes, marker, opacity."""
 
     width: float
     dash: str = "solid"

@@ -1,4 +1,4 @@
-"""What makes the innovations of the inertial filter large: a load, a push, a fault of an input, or noise."""
+"""Cause of large innovations of the inertial filter: a load, a push, a fault of an input, or noise."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -23,7 +23,7 @@ class LocatedCause:
     """The most probable cause of innovations that disagree.
 
     Attributes:
-        cause: Its kind.
+        cause: Kind of the cause.
         probability: Probability of a cause of this kind, on any link.
         is_ambiguous: Whether the cause is certainly a load or a push of the same downward force, but not
             which of the two: it is reported as a load, and the parameters are not changed.
@@ -54,7 +54,7 @@ class LocatedCause:
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """What distinguishes two causes: kind, certainty, most probable link, sign of the load, input."""
+        """Properties that distinguish causes: kind, certainty, likeliest link, sign of the load, input."""
         return self.cause, self.is_ambiguous, self.links[:1], self.mass < 0.0, self.input
 
     @property

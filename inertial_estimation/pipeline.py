@@ -1,4 +1,4 @@
-"""What the pipelines have in common: steps on the samples of their inputs, and readings pushed as values."""
+"""Common parts of the pipelines: steps on the samples of their inputs, and readings pushed as values."""
 
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar

@@ -420,7 +420,7 @@ class InertialEstimate:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TorqueCommand:
-    """What a controller wants the joints to do.
+    """Joint torques commanded by a controller.
 
     Attributes:
         stamp_ns: Stamp of the joint state it answers [ns].
@@ -439,7 +439,7 @@ class TorqueCommand:
 
 @dataclass(frozen=True, slots=True)
 class BaseReference:
-    """Where the base should be.
+    """Reference pose of the base and its rates.
 
     Attributes:
         height: Height of the base origin above the soles [m].

@@ -129,7 +129,7 @@ class TrialRun:
 
 
 def try_robot(file: str, *, adaptation: bool = True) -> TrialRun:
-    """Let the robot of a parameter file hang on its hoist for a second, then stand on its estimates for one.
+    """Simulate the robot of a parameter file: a second on its hoist, a second standing on its estimates.
 
     Args:
         file: The parameter file.

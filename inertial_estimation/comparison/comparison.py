@@ -1,4 +1,4 @@
-"""What several results have in common and what differs: values, settings, recordings, versions."""
+"""Comparison of several results: values, settings, recordings, versions."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -53,7 +53,7 @@ class Comparison(NamedTuple):
     """Results side by side."""
 
     results: tuple[RunResult, ...]  # the results
-    rows: tuple[Row, ...]  # their values
+    rows: tuple[Row, ...]  # values of the results, one row for each quantity
     differences: tuple[Difference, ...]  # differences between their provenances
     warnings: tuple[str, ...]  # reasons why their values may not be comparable, a sentence each
 

@@ -57,7 +57,7 @@ class PostureConfig:
 
 @dataclass(frozen=True)
 class ContactTaskConfig:
-    """How contacts are held at rest and what they may carry."""
+    """Limits of the contact forces."""
 
     friction: float = parameter(
         0.6,

@@ -251,7 +251,7 @@ class UpperBodyMotion(NamedTuple):
     """Random sines of the moving joints, and small ones of the pelvis."""
 
     joints: tuple[str, ...]
-    joint_sines: SineMotion  # their positions [rad]
+    joint_sines: SineMotion  # positions of these joints [rad]
     base_sines: SineMotion  # height [m], roll and pitch [rad] of the base, about the stance
 
     @classmethod

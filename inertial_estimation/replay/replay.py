@@ -176,7 +176,7 @@ class Replay:
         reader = self._message_readers.get((JOINTS, False), own)
 
         def take(content: Any, arrival_ns: int) -> None:
-            with suppress(MeasurementError):  # which the inputs count
+            with suppress(MeasurementError):  # the inputs count these errors
                 reading = reader.read(content)
                 push(reading if reading.stamp_ns else replace(reading, stamp_ns=arrival_ns))
 

@@ -223,7 +223,7 @@ class _Dwell(_Transfer):
         return self._gait.plan.foot if leaving else None
 
     def _undisturbed(self, now: _Look) -> _Phase:
-        """Let the next foot swing to its foothold at the end."""
+        """Start the swing of the next foot to its foothold at the end of the rest."""
         gait = self._gait
         if self.elapsed < gait.dwell_duration:
             return self

@@ -160,7 +160,7 @@ class BodyMotion:
         return place, velocity, acceleration
 
     def advance(self, h: float) -> None:
-        """Let time pass [s]."""
+        """Advance the path by a time step [s]."""
         self._time += h
 
     def move_to(self, goal: Sequence[float] | Array, acceleration: float) -> None:

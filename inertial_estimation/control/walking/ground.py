@@ -1,8 +1,8 @@
 """The ground below the robot: a frame defined by the standing feet, and the plane through them.
 
-The position of the base in the world is not measured. What is planned ahead is therefore kept in a frame G
-of the ground, z up, that the standing feet define: their places in G are known from when they landed,
-and each tick the pose of G is the one that fits the feet as forward kinematics finds them.
+The position of the base in the world is not measured. Plans are therefore expressed in a frame G of the
+ground, z up, that the standing feet define: their positions in G are known since they landed, and in each
+tick the pose of G is fitted to the feet by forward kinematics.
 """
 
 import math
@@ -20,9 +20,9 @@ from inertial_estimation.spatial import linear_algebra
 class GroundFrame(NamedTuple):
     """Pose of the ground frame relative to the base origin, world axes."""
 
-    yaw: float  # its heading [rad]
-    R_WG: Array  # its orientation, shape (3, 3)
-    p_BG_W: Array  # its origin [m], shape (3,)
+    yaw: float  # heading of the ground frame [rad]
+    R_WG: Array  # orientation of the ground frame, shape (3, 3)
+    p_BG_W: Array  # origin of the ground frame [m], shape (3,)
 
     @classmethod
     def at(cls, yaw: float, p_BG_W: Array) -> "GroundFrame":
@@ -87,7 +87,7 @@ class WalkingGround:
         return middle
 
     def advance(self, h: float) -> None:
-        """Let time pass [s]."""
+        """Advance the blending of the plane by a time step [s]."""
         self._since_landing += h
 
     def locate(self, centres: Sequence[Array], standing: Sequence[int]) -> GroundFrame:
