@@ -144,7 +144,7 @@ def figures_to_msg(stamp_ns: int, values: Iterable[float], msg: Any) -> Any:
 
 
 def health_to_msg(health: Health, node_name: str, hardware_id: str = "") -> DiagnosticStatus:
-    """Convert the health of a node's component to diagnostic_msgs/DiagnosticStatus; id: the robot's name."""
+    """Convert health of a node's component to a DiagnosticStatus; `hardware_id` is the robot's name."""
     return DiagnosticStatus(
         level=bytes([health.level]),
         name=f"{node_name}: {health.name}",

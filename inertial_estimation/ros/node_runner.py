@@ -163,6 +163,6 @@ def spin(node: Any) -> None:
 
 
 def _fail(message: str) -> int:
-    """Print an error; return the exit code of a node that cannot start, which launch files do not restart."""
+    """Print an error; return the exit code of a node that cannot start, at which launch files end."""
     print(f"error: {' '.join(message.split())}", file=sys.stderr)
     return 2
