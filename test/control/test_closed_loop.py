@@ -147,7 +147,8 @@ def walk() -> Recorder:
 
     loop.controller.push_walk_command(WalkCommand(3, 0.2))
     run(loop, 6.9, look)
-    record.steps_made = loop.controller.controller.gait.steps_made
+    gait = loop.controller.controller.gait
+    record.steps_made, record.aside = gait.steps_made, gait.body.goal - gait.ground.middle
     return record
 
 
@@ -164,6 +165,8 @@ def test_the_feet_swing_in_order_over_a_robot_at_rest_that_follows_its_reference
     assert loads.min() > 20.0
     assert max(row[2] for row in walk.rows) < 0.01
     assert {row[4] for row in walk.rows} == {ControlState.CONTROL}
+    assert walk.phases[-1] == "standing"
+    assert np.abs(walk.aside).max() < 5e-3, "in the end it stands over the middle of its feet"
 
 
 def test_a_hold_ends_the_swing_stands_and_goes_on_after(walk) -> None:
