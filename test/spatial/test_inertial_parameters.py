@@ -134,7 +134,6 @@ def test_a_body_without_mass_is_not_repaired():
 
 
 coordinates = arrays(float, 10, elements=st.floats(-2.0, 2.0))
-PINOCCHIO_ORDER = [0, 1, 2, 3, 4, 6, 5, 7, 8, 9]  # its shears are s12, s23, s13
 both = pytest.mark.parametrize("convention", CONVENTIONS)
 
 
@@ -164,15 +163,6 @@ def test_jacobian_is_the_central_difference(convention, theta):
         ahead = parameters_from_log_cholesky(theta + step, convention)
         behind = parameters_from_log_cholesky(theta - step, convention)
         assert np.allclose(G[0, :, k], (ahead - behind) / (2 * h), atol=1e-7 * (1 + np.abs(pi).max()))
-
-
-@given(theta=coordinates)
-@settings(max_examples=50)
-def test_rucker_is_pinocchios(theta):
-    oracle = pin.LogCholeskyParameters(theta[PINOCCHIO_ORDER])
-    pi, G = parameters_and_jacobian(theta[None], "rucker")
-    assert np.allclose(pi[0], oracle.toDynamicParameters(), rtol=1e-10, atol=1e-10)
-    assert np.allclose(G[0][:, PINOCCHIO_ORDER], oracle.calculateJacobian(), rtol=1e-10, atol=1e-9)
 
 
 @both
