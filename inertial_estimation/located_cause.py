@@ -35,7 +35,6 @@ class LocatedCause:
         torque_L: Moment of a push about the origin of the first link, its axes [Nm], shape (3,).
         point_L: Point of attack of a push in the frame of the first link [m], shape (3,); None where the data
             do not determine it.
-        upright: Whether the force of a push is along gravity, as that of a load whose mass varies.
         input: Name of the faulty input; empty otherwise.
     """
 
@@ -48,7 +47,6 @@ class LocatedCause:
     force_L: Array | None = None
     torque_L: Array | None = None
     point_L: Array | None = None
-    upright: bool = False
     input: str = ""
     as_push: float = 0.0
 

@@ -408,5 +408,4 @@ def to_located_cause(table: CauseTable, found: FoundCause) -> LocatedCause:
         force_L=force,
         torque_L=torque,
         point_L=point,
-        upright=h.kind is CauseKind.PRESS,
     )

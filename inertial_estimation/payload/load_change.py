@@ -9,7 +9,9 @@ from inertial_estimation.payload.rest import DURATION_S, has_lasted
 from inertial_estimation.payload.statics import REACH_M, TrunkReading, across_gravity
 from inertial_estimation.signals import Array, frozen_array
 
-MOVING_FACTOR = 2.0  # on limit and duration in motion: HyQ crawling is weighed to 0.6 kg, half of it
+MOVING_FACTOR = (
+    2.0  # on limit and duration in motion: the weight of a crawling HyQ varies by 0.6 kg, half of its limit
+)
 LONE_SHARE = 0.9  # share of the changes of all feet from which on one foot counts as changed alone
 
 
