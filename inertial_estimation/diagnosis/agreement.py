@@ -113,8 +113,8 @@ def excess_of_efforts(table: Table) -> float:
     columns = torque_columns(table)
     if columns is None:
         return 0.0
-    _y, X, _prior, _joints, _rows, size = columns
-    return float(np.median(size)) / max(float((rms(X[:, :, 0]) * size).max()), 1e-9)
+    _y, _X, _prior, _joints, rows, size = columns
+    return float(np.median(size)) / max(float(rms(table.torques[rows]).max()), 1e-9)
 
 
 def _efforts(table: Table) -> Iterator[Finding]:

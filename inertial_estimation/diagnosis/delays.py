@@ -39,12 +39,18 @@ class Delayed(NamedTuple):
     late: str  # beginning of the sentence that the delay completes
     arrays: tuple[str, ...]  # arrays of `Signals` that are shifted
     parts: tuple[str, ...]  # compared parts that depend on its time
-    why: str  # sentence that says why the delay is unknown, if it is
+    why: str  # sentence that says why the delay is unknown, if it is; empty: nothing is said
     parameter: str = ""  # parameter that corrects it; empty: none
     remedy: str = "stamp at the time of measurement; a filter in the sensor?"
+    sign: float = 1.0  # -1 where the arrays are those of all other streams
 
 
 DELAYED = (
+    Delayed(
+        *("joint delay", JOINTS, "the joint states come", ("f", "w", "wd", "wrenches")),
+        *(("rotation", "wrenches", "torques", "whole body"), "", "inputs.joint_delay"),
+        sign=-1.0,
+    ),
     Delayed(
         *("IMU delay", IMU, "the IMU comes", ("f", "w", "wd")),
         ("rotation", "wrenches", "torques", "whole body"),
@@ -87,16 +93,17 @@ class Delay:
 def delay_of(stream: Delayed, signals: Signals, robot: Robot) -> Delay | None:
     """Return the most probable delay of a stream; None if the data do not determine it."""
     known = np.ones(signals.size, dtype=bool)
-    for values in (getattr(signals, name) for name in stream.arrays):
+    sent = [values for name in stream.arrays if np.isfinite(values := getattr(signals, name)).any()]
+    for values in sent:
         known &= np.isfinite(values).any(axis=tuple(range(1, values.ndim)))
     always = np.flatnonzero(np.convolve(known, np.ones(2 * MOST + 1), "same") > 2 * MOST + 0.5)
-    if len(always) < FEWEST:
+    if not sent or len(always) < FEWEST:
         return None
     some = signals.at(always[evenly_spaced(len(always), WINDOWS)])
     table, curve = robot.table(some), np.full(len(SHIFTS_S), np.nan)
 
     def judge(i: int) -> None:
-        shifted = table.changed(Change(later=dict.fromkeys(stream.arrays, float(SHIFTS_S[i]))))
+        shifted = table.changed(Change(later=dict.fromkeys(stream.arrays, stream.sign * float(SHIFTS_S[i]))))
         curve[i] = sum(part.log for part in judged(shifted, stream.parts).values())
         curve[i] -= 0.5 * (SHIFTS_S[i] / USUAL_S) ** 2
 
@@ -126,6 +133,8 @@ def delay_hypotheses(delays: Mapping[str, Delay], config: InputConfig) -> Iterat
         delay = delays.get(stream.check)
         if delay is None or abs(delay.seconds) < max(NOTICED_S, SIGMAS * delay.sigma):
             continue
+        if stream.sign < 0.0 and delay.seconds < 0.0:  # rather the others come late
+            continue
         name = stream.parameter
         present = getattr(config, name.removeprefix("inputs.")) if name else None
         setting: object = round(present + delay.seconds, 4) if isinstance(present, float) else "derived"
@@ -134,7 +143,7 @@ def delay_hypotheses(delays: Mapping[str, Delay], config: InputConfig) -> Iterat
             stream.subject,
             f"{stream.late} {delay.words}",
             f"set {name} to {setting}; or {stream.remedy}" if name else stream.remedy,
-            Change(later=dict.fromkeys(stream.arrays, delay.seconds)),
+            Change(later=dict.fromkeys(stream.arrays, stream.sign * delay.seconds)),
             0.5 * (delay.seconds / USUAL_S) ** 2 + (EARLY if delay.seconds < 0.0 else 0.0),
             1e3 * delay.seconds,
             "ms",
@@ -152,7 +161,8 @@ def delay_findings(signals: Signals, delays: Mapping[str, Delay], found: Sequenc
     late = {one.check for one in found if one.failed}
     for stream in DELAYED:
         delay = delays.get(stream.check)
-        if stream.check in late or not any(np.isfinite(getattr(signals, x)).any() for x in stream.arrays):
+        sent = stream.why and any(np.isfinite(getattr(signals, name)).any() for name in stream.arrays)
+        if stream.check in late or not sent:
             continue
         if delay is None or abs(delay.seconds) > NOTICED_S + SIGMAS * delay.sigma or delay.sigma > NOTICED_S:
             findings.append(cannot_tell(stream.check, stream.subject, stream.why))

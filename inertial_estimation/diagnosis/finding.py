@@ -5,12 +5,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from inertial_estimation.errors import listing
 from inertial_estimation.signals import Health, HealthLevel
 
 NAME = "data checks"
 MOST_NAMED = 3  # most lines in one health message, and most names in one line
-MOST_ALONE = 2  # most findings of one kind that have a line each
 
 
 class Verdict(Enum):
@@ -96,18 +94,8 @@ def severest_first(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def in_words(findings: Iterable[Finding]) -> list[str]:
-    """Return one line for each failed finding, the wrong ones first; those of one kind share a line."""
-    groups: dict[tuple[str, Verdict, str], list[Finding]] = {}
-    for one in severest_first(findings):
-        groups.setdefault((one.check, one.verdict, one.remedy), []).append(one)
-    return [line for group in groups.values() for line in _lines(group)]
-
-
-def _lines(group: list[Finding]) -> list[str]:
-    if len(group) <= MOST_ALONE:
-        return [str(one) for one in group]
-    subjects = listing([one.subject for one in group], limit=MOST_NAMED)
-    return [f"{group[0].check} of {subjects}, for example {group[0]}"]
+    """Return one line for each failed finding, the wrong ones first."""
+    return [str(one) for one in severest_first(findings)]
 
 
 def health_of(findings: Iterable[Finding], waiting: str = "") -> Health:
@@ -118,9 +106,8 @@ def health_of(findings: Iterable[Finding], waiting: str = "") -> Health:
         known = sum(one.verdict is Verdict.OK for one in findings)
         return Health(NAME, HealthLevel.OK, f"{known} checks ok" if findings else waiting)
     wrong = any(one.verdict is Verdict.WRONG for one in failed)
-    lines = in_words(failed)
-    text = ". ".join(lines[:MOST_NAMED])
-    if len(lines) > MOST_NAMED:
-        text += f"; and {len(lines) - MOST_NAMED} more"
+    text = ". ".join(in_words(failed)[:MOST_NAMED])
+    if len(failed) > MOST_NAMED:
+        text += f"; and {len(failed) - MOST_NAMED} more"
     values = {f"{r.check} {r.subject}": f"{r.verdict.value} {r.value:.4g} {r.unit}".strip() for r in failed}
     return Health(NAME, HealthLevel.ERROR if wrong else HealthLevel.WARN, text, values)

@@ -100,7 +100,7 @@ def fit_forces(system: Problem, crude: float = 1.0) -> ForceFit:
     log_det = float(np.linalg.slogdet(inner)[1]) + 2.0 * float(np.log(prior).sum())
     left = max(power - explained, 1e-12)
     tried = [[_judged(one, S, g, left) for one in cause.variants()] for cause in blocks]
-    causes = sorted(map(_most_probable, tried), key=_evidence, reverse=True)
+    causes = sorted(map(_most_probable, tried), key=lambda one: one.estimate.evidence, reverse=True)
     changes = np.zeros((A.shape[2], len(causes)))  # of all columns, by each cause
     for i, cause in enumerate(causes):
         changes[cause.place, i] = cause.estimate.amplitude
@@ -110,7 +110,7 @@ def fit_forces(system: Problem, crude: float = 1.0) -> ForceFit:
     worsens = _worsens(before, after, rows.n_base)
     count_left = independent(after[..., 0], float((weight > 0.0).sum()))
     causes = [_tempered(*one, count_left, left / count) for one in zip(causes, worsens, strict=True)]
-    causes.sort(key=_evidence, reverse=True)
+    causes.sort(key=lambda one: one.estimate.evidence, reverse=True)
     links = [every[1] for every in tried if every[0].kind is LINK]  # mass with first moments
     return ForceFit(
         causes=tuple(causes),
@@ -187,11 +187,7 @@ def _most_probable(variants: list[Cause]) -> Cause:
     without, rest = variants[:2], variants[2:]
     explained = {LINK: without[-1].estimate.explained, INERTIA: 0.0}
     spread = [one for one in rest if one.estimate.explained > explained[one.kind] + INERTIA.explains]
-    return max([*without, *spread], key=_evidence)
-
-
-def _evidence(cause: Cause) -> float:
-    return cause.estimate.evidence
+    return max([*without, *spread], key=lambda one: one.estimate.evidence)
 
 
 def _judged(cause: Cause, S: Array, g: Array, left: float) -> Cause:

@@ -37,8 +37,11 @@ Mask: TypeAlias = NDArray[np.bool_]
 TURN_MARGIN = 0.35  # a position corrected by whole turns may be this far outside its limits [rad]
 AWAY = 0.05  # least rms position, or difference of two, at which a sign or an exchange is visible [rad]
 TILTED = 5.0  # tilt of a base beyond every mounting tolerance [deg]
+GEARS = np.geomspace(0.5, 2.0, 5)  # factors of a position with a wrong gear ratio
+GEAR_RATIO = "is the gear ratio of its positions right in the driver? They must be those of the joint"
+WRONG_SIGN = "correct its sign in the driver, or the axis of the joint in the description"
 GEAR = 3.0  # factor of a velocity beyond every tolerance
-COMMON = 1.6  # factor of efforts beyond every tolerance
+COMMON = 1.6  # factor of efforts, or of the wrenches of a contact, beyond every tolerance
 UNIT, SAME = 0.35, 0.1  # largest difference in logarithm of a factor and a unit that is tried; that is exact
 HALF = math.sqrt(0.5)  # share of the rms that remains if half of the power is explained
 OF_FORCES = ("wrenches", "torques", "whole body")
@@ -75,8 +78,11 @@ def position_hypotheses(table: Table, suspect: Mask) -> Iterator[Hypothesis]:
     text = (
         f"all positions were in degrees ({int((beyond > BEYOND).sum())} of {n} joints outside their limits)"
     )
+    # A gear ratio is visible in the effort of its joint; in that of a leg it may also be an offset.
+    visible = np.isfinite(table.torques + table.signals.tau).any(axis=0) & (suspect | (not robot.n_base))
     radians, largest = np.diag(np.where(turning, 1.0 / DEGREES, 1.0)), float(np.abs(q).max())
-    for also, units in (("", ["deg"]), (" and all velocities in deg/s", ["deg", "deg/s"])):
+    in_degrees = ("", ["deg"]), (" and all velocities in deg/s", ["deg", "deg/s"])
+    for also, units in in_degrees if largest > math.tau or (beyond > BEYOND).any() else ():
         change = Change(position=radians, velocity=radians if also else None)
         remedy = f"degrees? The driver must send radians, or name {' and '.join(units)} in joint_states.units"
         fix = Fix(parameters={"joint_states.units": units})
@@ -88,16 +94,19 @@ def position_hypotheses(table: Table, suspect: Mask) -> Iterator[Hypothesis]:
             if _fits(robot, j, low[j] - turns * math.tau, high[j] - turns * math.tau):
                 offset, fix = -math.tau * turns, Fix(joint_offsets={names[j]: -math.tau * turns})
                 remedy = f"off by {turns:+d} turn(s)? Add {offset:.5g} to joint_offsets of this joint"
-                change, price = Change(offset=offset * np.eye(n)[j]), abs(turns)
+                change, price = Change(offset=offset * np.eye(n)[j]), float(abs(turns))
                 text = f"{where} were off by {turns:+d} turn(s)"
                 yield positions(text, remedy, change, price, float(beyond[j]), "rad", fix=fix)
-        if rms(q)[j] > AWAY and _fits(robot, j, -high[j], -low[j]):
-            opposite = np.diag(1.0 - 2.0 * np.eye(n)[j])
-            remedy = "correct its sign in the driver, or the axis of the joint in the description"
-            for effort, but in ((opposite, ""), (None, ", but not its effort")):
-                change = Change(position=opposite, velocity=opposite, effort=effort)
-                text = f"'{names[j]}' had the other sign{but}"
-                yield Hypothesis("joint sign", names[j], text, remedy, change, 3.0)
+        for factor in (-1.0, *(GEARS.tolist() if visible[j] else ())) if rms(q)[j] > AWAY else ():
+            if not _fits(robot, j, *sorted((low[j] / factor, high[j] / factor))):
+                continue
+            corrected, sign = np.diag(1.0 + (1.0 / factor - 1.0) * np.eye(n)[j]), factor < 0.0
+            text = "had the other sign" if sign else f"had positions {times(factor)}"
+            check, remedy = ("joint sign", WRONG_SIGN) if sign else ("joint scale", GEAR_RATIO)
+            for effort, but in ((corrected, ""), (None, ", but not its effort")) if sign else ((None, ""),):
+                change = Change(position=corrected, velocity=corrected, effort=effort)
+                words, (price, size) = f"'{names[j]}' {text}{but}", (3.0, 0.0) if sign else (4.0, factor)
+                yield Hypothesis(check, names[j], words, remedy, change, price, size, exact=sign)
     orders = [*_exchanged_limbs(table)] if suspect.any() else []
     for i, j in _pairs(suspect):
         fits = _fits(robot, i, low[j], high[j], 0.0) and _fits(robot, j, low[i], high[i], 0.0)
@@ -192,10 +201,6 @@ def effort_hypotheses(table: Table, suspect: Mask) -> Iterator[Hypothesis]:
     Single efforts are tried if their joint is suspect, exchanges if one of both joints is suspect.
     """
     names, n, disagreeing = table.robot.names, len(table.robot.names), np.flatnonzero(suspect).tolist()
-    yield _scaled(table, JOINTS, "all efforts had the other sign", -np.ones(n), 1.0, -1.0)
-    for j in disagreeing:
-        words = f"the effort of '{names[j]}' had the other sign"
-        yield _scaled(table, names[j], words, 1.0 - 2.0 * np.eye(n)[j], 2.0, -1.0)
     common, single = _factors(table)
     for j, k in ((None, common), *((j, float(single[j])) for j in disagreeing)):
         yield from _factor_hypotheses(table, j, k)
@@ -265,7 +270,7 @@ def _factors(table: Table) -> tuple[float, Array]:
 
 
 def _factor_hypotheses(table: Table, j: int | None, k: float) -> Iterator[Hypothesis]:
-    """Yield the hypotheses that an effort (j None: all) is in another unit, or k times too large.
+    """Yield that an effort (j None: all) has the other sign, is in another unit, or k times too large.
 
     A unit is tried if the factor is near it or unknown. After any other factor masses cannot be judged.
     """
@@ -273,6 +278,7 @@ def _factor_hypotheses(table: Table, j: int | None, k: float) -> Iterator[Hypoth
     subject, whose = (JOINTS, "all efforts") if j is None else (names[j], f"the effort of '{names[j]}'")
     price, remedy = (1.0, CURRENT) if j is None else (2.0, f"{CURRENT} of this joint")
     chosen, off, found = np.full(n, j is None) | (np.arange(n) == j), math.log(abs(k)), False
+    yield _scaled(table, subject, f"{whose} had the other sign", np.where(chosen, -1.0, 1.0), price, -1.0)
     for factor, unit in ((1e3, "in mNm"), (1e-3, "in kNm")):
         apart = abs(off - math.log(factor))
         if not apart > UNIT:

@@ -473,7 +473,7 @@ PARTS: Mapping[str, Compared] = {
         is_share=False,
     ),
     "rotation": Compared(
-        *(rotation, "angular rate and rotation over the feet", "gyroscope axes", IMU, STILL, 0.7, 0.7)
+        *(rotation, "angular rate and rotation over the feet", "gyroscope axes", IMU, STILL, math.inf, 0.7)
     ),
     "wrenches": Compared(
         *(balance, "contact wrenches, weight and motion", "sensor axes", WRENCHES, "", 0.3, 0.3),

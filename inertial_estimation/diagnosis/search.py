@@ -29,8 +29,8 @@ from inertial_estimation.diagnosis.hypotheses import (
 )
 from inertial_estimation.diagnosis.load_change import load_hypotheses, mass_hypotheses
 from inertial_estimation.diagnosis.masses import MassReport, mass_findings, mass_report
-from inertial_estimation.diagnosis.parts import AGREES, BALANCE_FLOOR, BEYOND, PARTS, Part, judged
-from inertial_estimation.diagnosis.table import Load, Robot, Signals, Table, evenly_spaced
+from inertial_estimation.diagnosis.parts import AGREES, BALANCE_FLOOR, BEYOND, PARTS, TRAVEL, Part, judged
+from inertial_estimation.diagnosis.table import Load, Robot, Signals, Table, evenly_spaced, rms
 from inertial_estimation.diagnosis.wirings import imu_hypotheses, unit_hypotheses, wrench_hypotheses
 from inertial_estimation.inputs.config import RobotGeometryConfig
 
@@ -67,6 +67,10 @@ def search(
     depend on is not corrected exactly, or if a stream that they need is silent. Causes other than a link's
     mass or inertia are corrected to first order only, so none is sought in the residual after them.
     """
+    if not robot.n_base:  # a brake or the friction of its gear may hold a joint at rest that has no effort
+        size = rms(np.nan_to_num(signals.tau))
+        held = (signals.q.std(axis=0) < TRAVEL) & (size < robot.stiction(float(size.max())))
+        signals = replace(signals, tau=np.where(held, np.nan, signals.tau))
     found, assumed, delays, spoiled = list[Finding](), list[Load](), delays_of(signals, robot), ""
     for _round in range(ROUNDS):
         table = robot.table(signals.at(MOST + evenly_spaced(signals.size - 2 * MOST, WINDOWS)))
@@ -92,8 +96,9 @@ def search(
         if report is None or not report.group:
             break
         best = report.group[0]
-        if any(_is_rest(best, cause) for cause in by_forces):
-            break
+        masses = any(cause.kind is LINK for cause in by_forces) and best.kind in MASSES
+        if masses or (best.kind, best.subject) in [(cause.kind, cause.subject) for cause in by_forces]:
+            break  # what a cause that was mended has left
         finding, change = report.named(robot, config)
         signals = change.of(signals)
         by_forces.append(best)
@@ -102,12 +107,6 @@ def search(
             break
     kinds = [cause.kind for cause in by_forces]
     return found, [*mass_findings(reports[-1], kinds)], signals, delays, reports[0]
-
-
-def _is_rest(cause: Cause, named: Cause) -> bool:
-    """Return whether a cause is a remainder of one that was named and corrected before."""
-    mass = named.kind is LINK and cause.kind in MASSES
-    return mass or (cause.kind, cause.subject) == (named.kind, named.subject)
 
 
 def _silent(table: Table, streams: Sequence[Finding]) -> Iterator[str]:

@@ -149,8 +149,9 @@ def _numbers(streams: RobotStreams, joint_names: Sequence[str]) -> Iterator[Find
         dropped = notes.dropped.get(DropReason.NOT_FINITE, 0) / max(notes.received, 1)
         lost = max(dropped, *(share for share in lack.tolist() if share < 1.0), 0.0)
         bad = np.flatnonzero((lack > RARE) & (lack < 1.0)).tolist()
-        which = [channels(name, joint_names)[k] for k in bad] + [notes.not_finite] * (dropped > RARE)
-        text = f"{listing(which, limit=3)}: no number in {100.0 * lost:.2g} % of the readings"
+        which = [f"{channels(name, joint_names)[k]} is nan" for k in bad]
+        which += [notes.not_finite] * (dropped > RARE)
+        text = f"no number in {100.0 * lost:.2g} % of the readings: {listing(which, limit=3)}"
         if (lack == 1.0).all():
             verdict, lost, text = Verdict.WRONG, 1.0, "none of its values is a number"
         if lost > RARE:
@@ -210,11 +211,10 @@ def _judged(
     whole = _stuck(times, values[:, varies], whole=True) if len(varies) >= COARSE else []
     for column in np.flatnonzero(np.isfinite(values).any(axis=0)).tolist():
         finite = np.isfinite(values[:, column])
-        found = whole if whole and column in varies else _stuck(times, values[:, [column]], whole=False)
-        if found:
-            runs[column] = found
-        elif (share := _at_largest(values[finite, column])) > 0.0:
+        if not whole and (share := _at_largest(values[finite, column])) > 0.0:
             saturated[channels[column]] = share
+        elif found := whole if column in varies else _stuck(times, values[:, [column]], whole=False):
+            runs[column] = found
     if runs:
         every = {run for found in runs.values() for run in found}
         longest = max(seconds(int(times[end - 1] - times[begin])) for begin, end in every)

@@ -10,7 +10,7 @@ import numpy as np
 
 from inertial_estimation.diagnosis.finding import NO_FIX, Fix, times
 from inertial_estimation.diagnosis.frames import added_frame, axis_names, signed_permutations
-from inertial_estimation.diagnosis.hypotheses import HALF, UNIT, Hypothesis
+from inertial_estimation.diagnosis.hypotheses import COMMON, HALF, UNIT, Hypothesis
 from inertial_estimation.diagnosis.parts import (
     GRAVITY,
     LEVER,
@@ -30,7 +30,6 @@ from inertial_estimation.spatial.rotations import DEGREES, exp_so3, log_so3
 
 TURNED = math.radians(15.0)  # least rotation [rad]; smaller ones are a `Cause`, compared with joint offsets
 YAWS = 24  # number of tried angles about the vertical at which an IMU may be mounted
-SCALED = 1.4  # factor of the wrenches of a contact beyond every tolerance or load
 MILLI = 1e-3
 AXES, EXACT = "contact wrench axes", 0.5  # share of the disagreement that may remain with the right axes
 FEWEST = 30  # least number of windows from which axes are fitted
@@ -185,7 +184,7 @@ def _of_contacts(table: Table, contacts: tuple[int, ...]) -> Iterator[Hypothesis
         if float(np.trace(P)) > -3.0:
             yield mapped(check, f"the axes {whose} were ({axis_names(i)})", remedy, P, P, 3.0)
     gain, R = _fitted_wrench(table, contacts)
-    if gain > 0.0 and not 1.0 / SCALED < gain < SCALED:  # zero: there are no readings
+    if gain > 0.0 and not 1.0 / COMMON < gain < COMMON:  # zero: there are no readings
         words, F = f"the wrenches {whose} were {1.0 / gain:.3g} times the true ones", gain * ONE
         mend = "check its gain, and the unit, in the driver of the force sensor"
         yield mapped("contact wrench scale", words, mend, F, F, 2.0, 1.0 / gain)

@@ -30,7 +30,7 @@ class StreamNotes(NamedTuple):
     even: bool = False  # stamps come in bursts: times are evenly spaced
     clock_s: float = 0.0  # correction of stamps on another clock [s]
     restarts: int = 0  # how often stamps went back and the rows were discarded
-    not_finite: str = ""  # which number was none in the last reading that was dropped for that
+    not_finite: str = ""  # what was no number in the last reading that was dropped for that
 
     @classmethod
     def of(cls, taken: Stream, restarts: int = 0) -> "StreamNotes":
@@ -38,7 +38,7 @@ class StreamNotes(NamedTuple):
         clock = taken.clock
         offset = clock.offset_ns / NANOSECONDS if clock.votes else 0.0
         drops, even = taken.drops, clock.even.even
-        said = drops.examples.get(DropReason.NOT_FINITE, "").removesuffix(" is nan")
+        said = drops.examples.get(DropReason.NOT_FINITE, "")
         return cls(taken.received, dict(drops.counts), clock.unset, even, offset, restarts, said)
 
 
