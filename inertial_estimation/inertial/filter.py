@@ -12,12 +12,12 @@ are weighted by the present scales, and a wrong stated noise loses its effect.
 """
 
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from inertial_estimation.errors import NumericalError
-from inertial_estimation.inertial.noise import EquationBlock, NoiseScale
+from inertial_estimation.inertial.noise import PROJECTED, EquationBlock, NoiseScale
 from inertial_estimation.inertial.posterior import Posterior, Unknowns, informed_part, most_probable
 from inertial_estimation.models.measurement_rows import Indices
 from inertial_estimation.signals import Array
@@ -127,6 +127,52 @@ class GroupedInformation:
 MEMORY_S = 1e5  # time constant of forgetting: parts wear, and models are never exact [s]
 DRIFT_S = 1000.0  # time constant of the drift of sensor errors, as by warming up [s]
 DRIFT_PERIOD_S = 10.0  # time between two steps of that drift [s]
+LONGEST_REST_S = 10.0  # longest time over which equations at rest are averaged [s]
+
+
+@dataclass(frozen=True, eq=False)
+class RestMean:
+    """Mean of the equations of a robot at rest.
+
+    Regressors contain the noise of measured accelerations. Where there is no motion, products of this noise
+    would count as information that grows with every equation; those of a mean stay small.
+
+    Attributes:
+        block: Mean of the equations, with the noise of one of them.
+        weights: Mean of the Student weights, shape (m,).
+        count: Number of equations.
+    """
+
+    block: EquationBlock
+    weights: Array
+    count: int = 1
+
+    def continues(self, block: EquationBlock) -> bool:
+        """Return whether a block belongs to the same rest, with the same readings."""
+        same = block.at_rest and np.array_equal(block.reached, self.block.reached)
+        return same and self.block.dt < LONGEST_REST_S
+
+    def including(self, block: EquationBlock, weights: Array) -> "RestMean":
+        """Return the mean with one more block.
+
+        Args:
+            block: The equations.
+            weights: Student weight of each row, shape (m,).
+        """
+        mean, share = self.block, 1.0 / (self.count + 1)
+        parts = {
+            name: old + share * (getattr(block, name) - old)
+            for name in ("A", "value", "noise", "considered")
+            if (old := getattr(mean, name)) is not None
+        }
+        mean = replace(mean, dt=mean.dt + block.dt, **parts)
+        return RestMean(mean, self.weights + share * (weights - self.weights), self.count + 1)
+
+    def added_to(self, data: GroupedInformation) -> GroupedInformation:
+        """Return information plus that of all equations with the mean in place of each."""
+        total = copy(data)
+        total.add(replace(self.block, noise=self.block.noise / self.count), self.weights)
+        return total
 
 
 class InformationFilter:
@@ -157,6 +203,7 @@ class InformationFilter:
         self.unknowns = self.described
         self.noise.reset()
         self.data = GroupedInformation(self.noise.groups, self.unknowns.size, self._considered)
+        self._rest: RestMean | None = None  # equations at rest that are not in `data` yet
         self.posterior = Posterior(self.unknowns.at(self.unknowns.nominal), self.unknowns.prior_covariance)
         self._undrifted = 0.0
         self.centre: Array = self.unknowns.nominal.copy()
@@ -177,17 +224,39 @@ class InformationFilter:
         Args:
             blocks: The equations.
         """
-        before, self.data = self.data, copy(self.data)
+        before, self.data = (self.data, self._rest), copy(self.data)
         for block in blocks:
             weights = self.noise.see(block, self.innovation(block), self.predicted_variance(block))
             self.data.discount(float(np.exp(-block.dt / MEMORY_S)))
-            self.data.add(block, weights)
+            self._add(block, weights)
             self._drift(block.dt)
         try:
             self.solve()
         except NumericalError:
-            self.data = before
+            self.data, self._rest = before
             raise
+
+    def _add(self, block: EquationBlock, weights: Array) -> None:
+        """Add a block to the information, or to the mean of the present rest."""
+        if self._rest is not None and self._rest.continues(block):
+            self._rest = self._rest.including(block, weights)
+            return
+        self._end_rest()
+        if block.at_rest and PROJECTED not in self.noise.names:
+            self._rest = RestMean(block, weights)
+        else:
+            self.data.add(block, weights)
+
+    def _end_rest(self) -> None:
+        """Add the mean of the present rest to the information."""
+        if self._rest is not None:
+            self.data, self._rest = self._rest.added_to(self.data), None
+
+    def discount(self, share: float) -> None:
+        """Keep a share of all present information and of the statistics of the noise."""
+        self._end_rest()
+        self.data.discount(share)
+        self.noise.discount(share)
 
     def _drift(self, dt: float) -> None:
         """Apply the drift of the sensor errors, each a random process with its prior variance."""
@@ -195,6 +264,7 @@ class InformationFilter:
         self._undrifted += dt
         if k == self.unknowns.size or self._undrifted < DRIFT_PERIOD_S:
             return
+        self._end_rest()
         sigma = self.unknowns.errors.sigma * np.sqrt(2.0 * self._undrifted / DRIFT_S)
         self.data.admit_change(np.eye(self.unknowns.size)[:, k:] * sigma, self.noise.weights)
         self._undrifted = 0.0
@@ -206,6 +276,7 @@ class InformationFilter:
             body: Index of the body.
             step: Root S of the covariance S S' of the change, about the joint frame, shape (10, k).
         """
+        self._end_rest()
         columns = np.eye(self.unknowns.size)[:, self.unknowns.of_body(body)]
         self.data.admit_change(columns @ step, self.noise.weights)
 
@@ -233,6 +304,7 @@ class InformationFilter:
         Args:
             unknowns: The present unknowns with one more body after the others.
         """
+        self._end_rest()
         n, k = self.unknowns.n_inertial, self.unknowns.size
         kept = np.concatenate((np.arange(n), np.arange(n, k) + 10))
         x, centre = unknowns.nominal.copy(), unknowns.nominal.copy()
@@ -249,7 +321,8 @@ class InformationFilter:
     def solve(self) -> None:
         """Move to the most probable state."""
         n, weights = self.unknowns.size, (self.noise.weights, self.noise.cautious_weights)
-        (Lambda, eta), (cautious, _eta) = (self.data.weighted(w) for w in weights)
+        data = self.data if self._rest is None else self._rest.added_to(self.data)
+        (Lambda, eta), (cautious, _eta) = (data.weighted(w) for w in weights)
         found = most_probable(
             self.unknowns,
             (Lambda[:, :n], eta),

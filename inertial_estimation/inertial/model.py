@@ -35,7 +35,7 @@ from inertial_estimation.signals import Array, InertialEstimate, LinkEstimate
 
 TORQUE_ERROR = "torque_error"  # total error of a row: of a joint by its offset and gain
 FRICTION_ERROR = 0.2  # relative error of the friction model: effects of load, temperature and speed
-REST_SPEED = 0.05  # joint speed below which the robot counts as at rest [rad/s]
+REST_SPEED = 0.05  # speed of joints and base below which the robot counts as at rest [rad/s]
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,7 +228,8 @@ class EstimationModel:
             opposed = np.abs(equation.regressor[:, opposing]) @ np.maximum(phi[opposing], 0.0)
             friction = (FRICTION_ERROR * opposed) ** 2
             friction[rows] += posterior.P.diagonal()[columns] * sticking
-        at_rest = float(np.abs(equation.state.v).max(initial=0.0)) < REST_SPEED
+        speeds = equation.state.v, np.zeros(0) if equation.state.w_B is None else equation.state.w_B
+        at_rest = float(np.abs(np.concatenate(speeds)).max(initial=0.0)) < REST_SPEED
         known = 1.0 if equation.known is None else equation.known.diagonal()
         considered = self._considered(equation) if self.n_considered else None
         return EquationBlock(A, equation.value, R, dt, time_ns, at_rest, known, considered, friction)

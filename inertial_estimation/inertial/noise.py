@@ -29,6 +29,7 @@ REPORTED = 1.7  # factor from which a stated noise is reported as too small
 REPORTED_LARGE = 5.0  # or as too large: it covers model errors that a clean simulation lacks
 KNOWN_S = 2.0  # length of the data after which a wrong stated noise is reported [s]
 WHOLE = 0.99  # least share of a row that readings reach, for its innovation to count
+PROJECTED = "noise"  # group of rows in the basis of a null space, which changes with the posture
 CORRELATION_PRIOR = 20.0  # weight of the prior correlation of zero, in blocks
 
 
@@ -42,7 +43,7 @@ class EquationBlock:
         noise: Stated covariance of the rows, with static friction, shape (m, m).
         dt: Duration that the equations represent [s].
         time_ns: Time of the measurement [ns].
-        at_rest: Whether the joints are at rest.
+        at_rest: Whether joints and base are at rest.
         known: Share of each row that missing readings do not reach, shape (m,).
         considered: Columns of considered (Schmidt) parameters with amplitudes N(0, 1), shape (m, k).
         friction: Variance of friction errors, added when causes are compared, shape (m,).
@@ -103,7 +104,7 @@ def row_groups(row_names: Sequence[str]) -> tuple[tuple[str, ...], Indices]:
 def _parameter(row: str) -> str:
     if row in BASE_ROWS:
         return "noise.base_force" if "force" in row else "noise.base_moment"
-    return "noise" if row.startswith("projected_") else "noise.torque"
+    return PROJECTED if row.startswith("projected_") else "noise.torque"
 
 
 class NoiseScale:

@@ -383,8 +383,7 @@ class Supervisor:
 
     def _discount_past(self) -> None:
         """Discount past information and learn all data for a while: the robot or its noise has changed."""
-        self._filter.data.discount(KEPT_PAST)
-        self._filter.noise.discount(KEPT_PAST)
+        self._filter.discount(KEPT_PAST)
         for number in set(self.bodies.values()):
             self._filter.admit_change(number, self._load_step(number))
         self._filter.solve()
