@@ -27,9 +27,7 @@ from inertial_estimation.identification.identification_result import (
     IdentificationReport as IdentificationReport,
 )
 from inertial_estimation.identification.identifier import Identifier as Identifier
-from inertial_estimation.inertial.config import (
-    InertialPipelineConfig as InertialPipelineConfig,
-)
+from inertial_estimation.inertial.config import InertialPipelineConfig as InertialPipelineConfig
 from inertial_estimation.inertial.pipeline import InertialPipeline as InertialPipeline
 from inertial_estimation.models.robot_model import RobotModel as RobotModel
 from inertial_estimation.offline.calibration_setup import calibration_setup as calibration_setup
@@ -41,9 +39,7 @@ from inertial_estimation.parameters import build_config as build_config
 from inertial_estimation.parameters import parameter_values as parameter_values
 from inertial_estimation.payload.config import TrunkPayloadConfig as TrunkPayloadConfig
 from inertial_estimation.payload.estimate import PayloadEstimate as PayloadEstimate
-from inertial_estimation.payload.pipeline import (
-    TrunkPayloadPipeline as TrunkPayloadPipeline,
-)
+from inertial_estimation.payload.pipeline import TrunkPayloadPipeline as TrunkPayloadPipeline
 from inertial_estimation.recordings.recorded_topics import RecordedTopics as RecordedTopics
 from inertial_estimation.recordings.recording import BagRecording as BagRecording
 from inertial_estimation.recordings.recording import MemoryRecording as MemoryRecording

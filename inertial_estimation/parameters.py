@@ -76,6 +76,13 @@ def parameter(
     return field(default=default, metadata={_SPEC: spec})
 
 
+def number(
+    default: Any, lower: float, upper: float, unit: str, description: str, *, runtime: bool = False
+) -> Any:
+    """Declare one parameter of numbers within bounds; arguments as of `parameter`."""
+    return parameter(default, description, unit=unit, lower=lower, upper=upper, runtime=runtime)
+
+
 def section(config_class: type, *, prefix: str | None = None, without: Collection[str] = ()) -> Any:
     """Declare a nested config dataclass.
 

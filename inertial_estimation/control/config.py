@@ -6,7 +6,7 @@ from typing import Any
 from inertial_estimation.inputs.config import OF_EFFORTS, OF_IMU, RobotGeometryConfig
 from inertial_estimation.models.friction import NominalFriction
 from inertial_estimation.models.robot_config import StanceConfig
-from inertial_estimation.parameters import parameter, section
+from inertial_estimation.parameters import number, parameter, section
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class ControlledRobotConfig(RobotGeometryConfig):
 
 def _gain(default: float, lower: float, upper: float, unit: str, text: str) -> Any:
     """Return a number that may change while the controller runs."""
-    return parameter(default, text, unit=unit, lower=lower, upper=upper, runtime=True)
+    return number(default, lower, upper, unit, text, runtime=True)
 
 
 def _stiffness(text: str) -> Any:
@@ -45,12 +45,9 @@ class PostureConfig:
     joints: tuple[str, ...] = parameter(
         (), "Joints with an individual posture stiffness, by name or shell pattern."
     )
-    stiffnesses: tuple[float, ...] = parameter(
-        (),
+    stiffnesses: tuple[float, ...] = number(
+        *((), 0.0, 1e4, "1/s^2"),
         "Posture stiffness k of each entry of posture.joints, in the same order.",
-        unit="1/s^2",
-        lower=0.0,
-        upper=1e4,
         runtime=True,
     )
 
@@ -59,12 +56,10 @@ class PostureConfig:
 class ContactTaskConfig:
     """Limits of the contact forces."""
 
-    friction: float = parameter(
-        0.6,
+    friction: float = number(
+        *(0.6, 0.01, 5.0, ""),
         "Coefficient of friction that the controller assumes; larger lets it demand larger tangential "
         "contact forces.",
-        lower=0.01,
-        upper=5.0,
     )
 
 
@@ -144,18 +139,12 @@ class ControllerConfig:
 
     robot: ControlledRobotConfig = section(ControlledRobotConfig, prefix="", without=(*OF_IMU, *OF_EFFORTS))
     stance: StanceConfig = section(StanceConfig)
-    rate: float = parameter(
-        333.0,
-        "Highest rate of torque commands; joint states that arrive faster are skipped.",
-        unit="Hz",
-        lower=1.0,
-        upper=1e4,
+    rate: float = number(
+        333.0, 1.0, 1e4, "Hz", "Highest rate of torque commands; joint states that arrive faster are skipped."
     )
-    torque_scale: float = parameter(
-        1.0,
+    torque_scale: float = number(
+        *(1.0, 0.01, 10.0, ""),
         "Factor on the URDF's effort limits that gives the torque limits of the controller.",
-        lower=0.01,
-        upper=10.0,
     )
     base_height: TaskConfig = section(TaskConfig)
     base_orientation: TaskConfig = section(TaskConfig)

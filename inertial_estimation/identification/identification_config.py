@@ -5,22 +5,19 @@ from dataclasses import dataclass
 from inertial_estimation.inputs.config import RobotConfig
 from inertial_estimation.models.friction import FrictionConfig
 from inertial_estimation.models.measurement_rows import RowsConfig
-from inertial_estimation.parameters import parameter, section
+from inertial_estimation.parameters import number, parameter, section
 
 
 @dataclass(frozen=True)
 class SmoothingConfig:
     """Zero-phase smoothing and differentiation: local polynomials (Savitzky-Golay)."""
 
-    window: float = parameter(
-        0.12,
+    window: float = number(
+        *(0.12, 0.005, 5.0, "s"),
         "Length of the window of the local polynomials that smooth and differentiate the signals.",
-        unit="s",
-        lower=0.005,
-        upper=5.0,
     )
-    order: int = parameter(
-        3, "Degree of the local polynomials that smooth and differentiate the signals.", lower=2, upper=7
+    order: int = number(
+        3, 2, 7, "", "Degree of the local polynomials that smooth and differentiate the signals."
     )
     differentiate: str = parameter(
         "position",
@@ -28,12 +25,9 @@ class SmoothingConfig:
         "differentiated once.",
         choices=("position", "velocity"),
     )
-    row_rate: float = parameter(
-        100.0,
+    row_rate: float = number(
+        *(100.0, 0.01, 1e4, "Hz"),
         "Rate of the rows in the fit, to which it is reduced after they are smoothed like the signals.",
-        unit="Hz",
-        lower=0.01,
-        upper=1e4,
     )
 
 
@@ -68,12 +62,10 @@ class IdentificationConfig:
         "Weight of each row in the fit: the reciprocal of the rms of its residual, or one for all rows.",
         choices=("residual", "none"),
     )
-    mass_deviation: float = parameter(
-        0.5,
+    mass_deviation: float = number(
+        *(0.5, 1e-6, 1e3, ""),
         "Prior standard deviation of every mass, as a fraction of the nominal mass; centres of mass and "
         "second moments deviate as much in units of the body's extent.",
-        lower=1e-6,
-        upper=1e3,
     )
     payload: str = parameter(
         "",

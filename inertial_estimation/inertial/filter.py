@@ -126,8 +126,7 @@ class GroupedInformation:
 
 MEMORY_S = 1e5  # time constant of forgetting: parts wear, and models are never exact [s]
 DRIFT_S = 1000.0  # time constant of the drift of sensor errors, as by warming up [s]
-DRIFT_PERIOD_S = 10.0  # time between two steps of that drift [s]
-LONGEST_REST_S = 10.0  # longest time over which equations at rest are averaged [s]
+PERIOD_S = 10.0  # time between two steps of that drift, and longest mean of equations at rest [s]
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +149,7 @@ class RestMean:
     def continues(self, block: EquationBlock) -> bool:
         """Return whether a block belongs to the same rest, with the same readings."""
         same = block.at_rest and np.array_equal(block.reached, self.block.reached)
-        return same and self.block.dt < LONGEST_REST_S
+        return same and self.block.dt < PERIOD_S
 
     def including(self, block: EquationBlock, weights: Array) -> "RestMean":
         """Return the mean with one more block.
@@ -262,7 +261,7 @@ class InformationFilter:
         """Apply the drift of the sensor errors, each a random process with its prior variance."""
         k = self.unknowns.n_inferred
         self._undrifted += dt
-        if k == self.unknowns.size or self._undrifted < DRIFT_PERIOD_S:
+        if k == self.unknowns.size or self._undrifted < PERIOD_S:
             return
         self._end_rest()
         sigma = self.unknowns.errors.sigma * np.sqrt(2.0 * self._undrifted / DRIFT_S)

@@ -19,12 +19,7 @@ from inertial_estimation.models.dynamics_measurement import MeasuredState
 from inertial_estimation.models.estimated_model import EstimatedModel
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.pipeline import Stepper, TakesReadings
-from inertial_estimation.signals import (
-    BaseState,
-    Health,
-    InertialEstimate,
-    unchecked,
-)
+from inertial_estimation.signals import BaseState, Health, InertialEstimate, unchecked
 
 REQUIRED = {JOINTS, *BASE_INPUTS}  # inputs without which there is no estimate
 _measured_step = unchecked(MeasuredStep)

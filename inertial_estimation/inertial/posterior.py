@@ -17,10 +17,7 @@ from inertial_estimation.inertial.config import PriorConfig
 from inertial_estimation.models.bodies import REACH, BodyReference
 from inertial_estimation.signals import Array, frozen_array
 from inertial_estimation.spatial import linear_algebra
-from inertial_estimation.spatial.log_cholesky import (
-    log_cholesky_from_parameters,
-    parameters_and_jacobian,
-)
+from inertial_estimation.spatial.log_cholesky import log_cholesky_from_parameters, parameters_and_jacobian
 
 # Largest deviations from nominal: mass by a factor e^6 = 400, radii of gyration by 12, shears by 5 radii, the
 # centre of mass by 10 radii. Beyond, floating point cannot distinguish consistent from inconsistent bodies.

@@ -2,12 +2,11 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from inertial_estimation.models.friction import NominalFriction
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import RobotDescriptionConfig
-from inertial_estimation.parameters import parameter, section
+from inertial_estimation.parameters import number, parameter, section
 from inertial_estimation.signals import NANOSECONDS
 
 UNITS = {  # SI values by quantity and unit
@@ -30,19 +29,15 @@ WAIT_SHARE = 0.5  # share of the timeout for which a step waits for an input
 JUMP_NS = NANOSECONDS  # gap after which fast states are invalid; least difference of two distinct clocks
 
 
-def _number(default: float, lower: float, upper: float, text: str, unit: str = "s", **more: Any) -> Any:
-    return parameter(default, text, unit=unit, lower=lower, upper=upper, **more)
-
-
 @dataclass(frozen=True)
 class InputConfig:
     """Times of the readings, their alignment, and the age from which an input counts as lost."""
 
-    imu_delay: float = _number(0.0, -0.5, 0.5, "Delay of the stamps of the IMU; it is subtracted.")
-    joint_delay: float = _number(0.0, -0.5, 0.5, "Delay of the stamps of joint states; it is subtracted.")
-    wrench_delay: float = _number(0.0, -0.5, 0.5, "Delay of the stamps of contact sensors; subtracted.")
-    timeout: float = _number(
-        *(0.1, 0.001, 10.0),
+    imu_delay: float = number(0.0, -0.5, 0.5, "s", "Delay of the stamps of the IMU; it is subtracted.")
+    joint_delay: float = number(0.0, -0.5, 0.5, "s", "Delay of the stamps of joint states; it is subtracted.")
+    wrench_delay: float = number(0.0, -0.5, 0.5, "s", "Delay of the stamps of contact sensors; subtracted.")
+    timeout: float = number(
+        *(0.1, 0.001, 10.0, "s"),
         "Age beyond which an input is lost: steps no longer wait for it, older estimates are not published, "
         "and longer gaps between readings are not interpolated. A step waits for inputs for half of it.",
     )
@@ -128,14 +123,11 @@ OF_EFFORTS = "drive_gains.joints", "drive_gains.values"  # that only nodes which
 class RobotConfig(RobotGeometryConfig):
     """A robot and its inputs, with joint friction and the smoothing of its efforts."""
 
-    effort_window: float = parameter(
-        0.0,
+    effort_window: float = number(
+        *(0.0, 0.0, 5.0, "s"),
         "Length of the triangular window (a moving average of half this length, applied twice) with which "
         "efforts were smoothed before they were recorded; 0: not smoothed. `identify` and the torque error "
         "of `replay` smooth their predictions alike. Only for robots without contacts.",
-        unit="s",
-        lower=0.0,
-        upper=5.0,
     )
     nominal_friction: NominalFriction = section(NominalFriction)
 

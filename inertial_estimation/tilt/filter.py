@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from inertial_estimation.models.imu import STANDARD_GRAVITY
-from inertial_estimation.parameters import parameter
+from inertial_estimation.parameters import number
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import dot, exp_so3, matrix, skew, times, vector
 from inertial_estimation.tilt.error_state import (
@@ -62,51 +62,32 @@ CLIPPED_SIGMA, CLIPPED_TIME = 2.0, 0.05  # excess of a rate over the range; its 
 class FilterConfig:
     """Noise that the filter cannot estimate itself."""
 
-    velocity_drift: float = parameter(
-        0.025,
+    velocity_drift: float = number(
+        *(0.025, 1e-4, 10.0, "m/s"),
         "Random walk of the velocity per square root of a second, for slow errors of contact velocities.",
-        unit="m/s",
-        lower=1e-4,
-        upper=10.0,
         runtime=True,
     )
-    accelerometer_offset: float = parameter(
-        0.04,
-        "Initial standard deviation of the accelerometer's offset along one axis.",
-        unit="m/s^2",
-        lower=1e-4,
-        upper=1.0,
+    accelerometer_offset: float = number(
+        0.04, 1e-4, 1.0, "m/s^2", "Initial standard deviation of the accelerometer's offset along one axis."
     )
-    offset_drift: float = parameter(
-        0.01,
+    offset_drift: float = number(
+        *(0.01, 0.0, 1.0, "m/s^2"),
         "Random walk of the accelerometer's offset per square root of a second, while there are contacts.",
-        unit="m/s^2",
-        lower=0.0,
-        upper=1.0,
         runtime=True,
     )
-    gyro_bias: float = parameter(
-        0.01,
+    gyro_bias: float = number(
+        *(0.01, 1e-6, 1.0, "rad/s"),
         "Initial standard deviation of the gyroscope's bias about one axis; common MEMS sensors have 0.01.",
-        unit="rad/s",
-        lower=1e-6,
-        upper=1.0,
     )
-    bias_drift: float = parameter(
-        1e-4,
+    bias_drift: float = number(
+        *(1e-4, 0.0, 0.1, "rad/s"),
         "Random walk of the gyroscope's bias per square root of a second.",
-        unit="rad/s",
-        lower=0.0,
-        upper=0.1,
         runtime=True,
     )
-    freedom: float = parameter(
-        0.05,
+    freedom: float = number(
+        *(0.05, 0.01, 100.0, "m/s"),
         "Least standard deviation of the mean velocity over a second of a body without contacts: the "
         "smaller, the more the accelerometer alone corrects the tilt.",
-        unit="m/s",
-        lower=0.01,
-        upper=100.0,
         runtime=True,
     )
 

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from inertial_estimation.models.imu import STANDARD_GRAVITY
-from inertial_estimation.parameters import parameter
+from inertial_estimation.parameters import number
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import exp_so3
 from inertial_estimation.tilt.error_state import ERRORS
@@ -36,28 +36,19 @@ TILT_NOISE, CONTACT_NOISE = 0.005, 0.05  # standard deviations of other errors [
 class TwoStageConfig:
     """Gains of the observer."""
 
-    alpha1: float = parameter(
-        20.0,
+    alpha1: float = number(
+        *(20.0, 1e-3, 1e4, "1/s"),
         "Gain alpha1 of the velocity on the velocity error of the contacts.",
-        unit="1/s",
-        lower=1e-3,
-        upper=1e4,
         runtime=True,
     )
-    alpha2: float = parameter(
-        100.0,
+    alpha2: float = number(
+        *(100.0, 1e-3, 1e6, "1/s^2"),
         "Gain alpha2 of the intermediate vertical on the velocity error of the contacts.",
-        unit="1/s^2",
-        lower=1e-3,
-        upper=1e6,
         runtime=True,
     )
-    gamma: float = parameter(
-        1.0,
+    gamma: float = number(
+        *(1.0, 1e-3, 1e3, "1/s"),
         "Gain gamma of the vertical on its difference to the intermediate vertical.",
-        unit="1/s",
-        lower=1e-3,
-        upper=1e3,
         runtime=True,
     )
 

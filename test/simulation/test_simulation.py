@@ -19,8 +19,8 @@ from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ModelError
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.simulation.config import GroundConfig
+from inertial_estimation.simulation.contact import terrain_from_config
 from inertial_estimation.simulation.disturbances import TWELVE_POUNDS, Attachment, MassWaveform, Push, ball
-from inertial_estimation.simulation.ground import terrain_from_config
 from inertial_estimation.simulation.robot_build import build_robot
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
 

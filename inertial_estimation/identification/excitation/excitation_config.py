@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from inertial_estimation.parameters import parameter
+from inertial_estimation.parameters import number, parameter
 
 
 @dataclass(frozen=True)
@@ -20,56 +20,35 @@ class ExcitationConfig:
         "Kind of trajectory: finite Fourier series, or a sequence of static poses.",
         choices=("fourier", "poses"),
     )
-    duration: float = parameter(
-        20.0,
+    duration: float = number(
+        *(20.0, 0.1, 600.0, "s"),
         "Length of the trajectory; for static poses it follows from the poses, and this value is not used.",
-        unit="s",
-        lower=0.1,
-        upper=600.0,
     )
-    terms: int = parameter(6, "Number of harmonics of each joint.", lower=2, upper=50)
-    highest_frequency: float = parameter(
-        0.6, "Highest frequency of the motion of a joint.", unit="Hz", lower=0.01, upper=20.0
+    terms: int = number(6, 2, 50, "", "Number of harmonics of each joint.")
+    highest_frequency: float = number(0.6, 0.01, 20.0, "Hz", "Highest frequency of the motion of a joint.")
+    position_margin: float = number(
+        0.05, 0.0, 10.0, "rad", "Margin kept from either end of every joint's position range."
     )
-    position_margin: float = parameter(
-        0.05,
-        "Margin kept from either end of every joint's position range.",
-        unit="rad",
-        lower=0.0,
-        upper=10.0,
+    velocity_share: float = number(
+        0.9, 0.01, 1.0, "", "Fraction of the joint speed limits that the trajectory may use."
     )
-    velocity_share: float = parameter(
-        0.9, "Fraction of the joint speed limits that the trajectory may use.", lower=0.01, upper=1.0
+    acceleration_limit: float = number(
+        5.0, 0.01, 1e4, "rad/s^2", "Largest acceleration of every joint; a URDF has no such limit."
     )
-    acceleration_limit: float = parameter(
-        5.0,
-        "Largest acceleration of every joint; a URDF has no such limit.",
-        unit="rad/s^2",
-        lower=0.01,
-        upper=1e4,
+    clearance: float = number(
+        0.01, 0.0, 1.0, "m", "Smallest distance between two links of the robot along the trajectory."
     )
-    clearance: float = parameter(
-        0.01,
-        "Smallest distance between two links of the robot along the trajectory.",
-        unit="m",
-        lower=0.0,
-        upper=1.0,
-    )
-    torque_share: float = parameter(
-        0.95,
+    torque_share: float = number(
+        *(0.95, 0.01, 1e6, ""),
         "Fraction of the URDF's torque limits that the motion may need, according to the nominal model.",
-        lower=0.01,
-        upper=1e6,
     )
-    torque_noise: float = parameter(
-        0.1, "Standard deviation of the white noise assumed in every row.", unit="Nm", lower=1e-9, upper=1e6
+    torque_noise: float = number(
+        0.1, 1e-9, 1e6, "Nm", "Standard deviation of the white noise assumed in every row."
     )
-    starts: int = parameter(
-        20, "Number of random trajectories the best of which is refined.", lower=1, upper=100000
+    starts: int = number(20, 1, 100000, "", "Number of random trajectories the best of which is refined.")
+    iterations: int = number(150, 0, 100000, "", "Number of iterations of the optimiser.")
+    poses: int = number(20, 1, 10000, "", "Number of static poses in the sequence.")
+    compare_random: int = number(
+        0, 0, 100000, "", "Number of random motions with which the result is compared."
     )
-    iterations: int = parameter(150, "Number of iterations of the optimiser.", lower=0, upper=100000)
-    poses: int = parameter(20, "Number of static poses in the sequence.", lower=1, upper=10000)
-    compare_random: int = parameter(
-        0, "Number of random motions with which the result is compared.", lower=0, upper=100000
-    )
-    dwell: float = parameter(1.0, "Time for which each static pose is held.", unit="s", lower=0.0, upper=60.0)
+    dwell: float = number(1.0, 0.0, 60.0, "s", "Time for which each static pose is held.")
