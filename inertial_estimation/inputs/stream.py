@@ -307,6 +307,7 @@ class Stream:
     def reset(self) -> None:
         """Discard all rows and the clock; counters are kept."""
         self.ring.clear()
+        self.rejected.clear()
         self.clock.reset()
 
     def change(self, row: Array) -> float:

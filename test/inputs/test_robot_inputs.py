@@ -58,6 +58,8 @@ def test_impossible_readings_are_dropped_with_an_example(value):
         assert drops.counts == {reason: 3}
         ends = f" {unit}, limit" if np.isfinite(value) else ""
         assert re.search(f"{what} is [^ ]+{ends}", drops.summary)
+    robot.reset()
+    assert not any(len(robot.streams[name].raw()[0]) for name in said)
 
 
 WEIGHT = 14.0 * 9.80665  # of the robot
