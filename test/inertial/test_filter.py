@@ -102,6 +102,25 @@ def test_without_data_the_past_is_forgotten():
     assert filter_.posterior.x == pytest.approx(filter_.unknowns.nominal, abs=1e-3)
 
 
+def test_equations_at_rest_inform_as_often_as_they_come_and_the_noise_in_them_does_not():
+    scene = ArmScene(links=("panda_link7",))
+    block, rng = scene.block()[0], np.random.default_rng(0)
+    blocks = [replace(block, value=block.value + rng.normal(0.0, 0.01, 7)) for _ in range(300)]
+    noisy = [replace(b, A=b.A + 0.05 * np.abs(b.A).max() * rng.normal(size=b.A.shape)) for b in blocks]
+
+    def after(many, *, at_rest):
+        return learned(scene, [replace(b, at_rest=at_rest) for b in many], adapt=False)
+
+    def directions(filter_):
+        return informed_part(filter_.unknowns, filter_.posterior, filter_.centre).directions
+
+    rest, motion = (after(blocks, at_rest=at_rest) for at_rest in (True, False))
+    np.testing.assert_allclose(rest.posterior.x, motion.posterior.x, atol=1e-3)
+    np.testing.assert_allclose(rest.posterior.P.diagonal(), motion.posterior.P.diagonal(), rtol=0.01)
+    counts = [directions(after(noisy, at_rest=at_rest)) for at_rest in (True, False)]
+    assert counts[0] == directions(rest) < counts[1]
+
+
 def test_an_offset_of_a_sensor_is_estimated():
     scene, offset = ArmScene(links=("panda_link7",)), 0.8
     plain = scene.unknowns()
