@@ -1,4 +1,4 @@
-"""Bodies of a robot: the frames in which inertias are estimated, mirror images, places and centre of mass.
+"""Bodies of a robot: frames in which inertias are estimated, mirror images, placements, centre of mass.
 
 With S = diag(1, -1, 1) a link on the left, at pose (R_l, p_l) in the base, has its image at S p_l across the
 base's xz plane. Seen from the right link, a point x of the left one is at D x + t,
@@ -27,8 +27,8 @@ from inertial_estimation.spatial.inertial_parameters import (
 )
 
 LOAD_SHARE = 0.05  # expected load, as share of the robot's mass; an expected push has its weight
-REACH = 0.05  # of the place of a load beyond the body's own mass, per axis [m]
-WORST_INCONSISTENCY = 0.02  # share of an inertia that is still repaired: round-off, rounded numbers
+REACH = 0.05  # standard deviation of a load's position beyond the extent of its body, per axis [m]
+WORST_INCONSISTENCY = 0.02  # largest relative inconsistency of an inertia that is repaired: rounded numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,13 +85,13 @@ def estimated_bodies(robot: RobotModel, links: tuple[str, ...]) -> tuple[BodyRef
 
 
 def carries_loads(robot: RobotModel, body: BodyReference, bodies: Iterable[BodyReference]) -> bool:
-    """Whether one of some bodies is where loads are put: the last of them on a limb, or a trunk."""
+    """Return whether loads are expected on a body: a trunk, or the last of the given bodies of a limb."""
     model, others = robot.model, {other.joint_id for other in bodies} - {body.joint_id}
     return len(model.children[body.joint_id]) > 1 or others.isdisjoint(model.subtrees[body.joint_id])
 
 
 def check_priors(robot: RobotModel, bodies: tuple[BodyReference, ...]) -> None:
-    """Check that the URDF's inertias can be priors: that bodies have them, or ones that are repaired.
+    """Check that the URDF's inertias are consistent, or nearly so, to be means of priors.
 
     Raises:
         ~inertial_estimation.errors.InconsistentInertiaError: Otherwise; names the link and every violation.
@@ -106,7 +106,7 @@ def check_priors(robot: RobotModel, bodies: tuple[BodyReference, ...]) -> None:
 
 
 def has_usable_prior(robot: RobotModel, link: str) -> bool:
-    """Whether the URDF's inertia of a link's body can be a prior."""
+    """Return whether the URDF's inertia of a link's body can be the mean of a prior."""
     described = InertialParameters.from_pinocchio(robot.link_body(link).nominal_J)
     return described.mass > 0.0 and described.inconsistency <= WORST_INCONSISTENCY
 

@@ -35,15 +35,15 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-PROPER_ACCELERATION = 0.05  # noise of the base's specific force over one window: of common IMUs [m/s^2]
-ANGULAR_ACCELERATION = 0.1  # the same of its angular acceleration [rad/s^2]
-LEAST = 1e-9  # [N, Nm]; without noise a covariance would be singular
-REACHED = 1e-6  # of the largest effect of a missing reading, below which it has none
+PROPER_ACCELERATION = 0.05  # noise of the base's specific force over one window, of common IMUs [m/s^2]
+ANGULAR_ACCELERATION = 0.1  # noise of the base's angular acceleration over one window [rad/s^2]
+LEAST = 1e-9  # least standard deviation of a row, so that no covariance is singular [N, Nm]
+REACHED = 1e-6  # effect of a missing reading on a row, over the largest one, that counts as none
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeasuredState:
-    """All measurements of one time. The arrays are not copied, since one update makes and uses them."""
+    """All measurements at one time. The arrays are not copied, since one update creates and uses them."""
 
     q: Array  # joint positions [rad], shape (n_joints,)
     v: Array  # joint velocities [rad/s], shape (n_joints,)
@@ -108,11 +108,11 @@ class MeasuredRows:
 
 
 class EquationTerms:
-    """Terms at one configuration after the other: `move_to` comes before all others.
+    """Terms of the equation at the configuration of the last `move_to`.
 
     Attributes:
-        mass_matrix: M(q) of the robot as it is believed to be, shape (nv, nv). An error of an acceleration
-            reaches the generalized forces through it: a load on a hand makes the effect of a joint's
+        mass_matrix: M(q) of the robot with estimated inertias, shape (nv, nv), by which errors of
+            accelerations affect the generalized forces: a load in a hand makes the effect of a joint's
             acceleration on the arm's torques several times as large.
         size: Number of columns of the bodies, ten for each.
         nominal: Their nominal parameters about the joint frames, Pinocchio's order, shape (size,).

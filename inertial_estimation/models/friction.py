@@ -35,7 +35,7 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import number, parameter
 from inertial_estimation.signals import Array
 
-RUN_UP_S = 1.0  # in which the share of the effort accelerates the motor alone to its speed: of servo motors
+RUN_UP_S = 1.0  # time in which that share of the effort limit accelerates a servo's rotor to full speed [s]
 EFFORT_PER_KG = 5.0  # effort limit where the URDF has none [Nm/kg of the robot]: Panda 4.8, KR300 5.6
 
 
@@ -139,15 +139,15 @@ def smooth_sign(v: Array, smoothing_speed: float) -> Array:
 
 
 class CoulombDirection:
-    """Integrates z of every joint along a motion; after a start or a gap, z begins at tanh(v / v_s)."""
+    """Integrates z of every joint along a motion; at the start and after a gap, z is tanh(v / v_s)."""
 
     def __init__(self, friction: NominalFriction) -> None:
-        """Begin with no motion, and v_s and x_s of a friction."""
+        """Start without motion, with v_s and x_s of a friction."""
         self._smoothing_speed, self._presliding = friction.smoothing_speed, friction.presliding
         self._z: Array | None = None
 
     def reset(self) -> None:
-        """Forget the motion so far."""
+        """Discard the motion so far."""
         self._z = None
 
     def after(self, v: Array, dt: float) -> Array:
@@ -200,10 +200,10 @@ class FrictionModel:
 
         Args:
             joints: Names of the joints.
-            terms: Of every joint.
+            terms: Friction terms of every joint.
             joint_names: Names of all joints, in the model's order.
             smoothing_speed: v_s of the Coulomb term [rad/s].
-            nominal: Nominal values by ``joint/term``; what is not there is zero.
+            nominal: Nominal values by ``joint/term``, zero by default.
             middles: Middle of each joint's range [rad]; None: zero.
 
         Raises:
@@ -228,7 +228,7 @@ class FrictionModel:
         smoothing_speed: float = NominalFriction.smoothing_speed,
         middles: Array | None = None,
     ) -> "FrictionModel":
-        """Return the friction of values by ``joint/term``; the others are as for `of`."""
+        """Return the friction given by values by ``joint/term``; other arguments as for `of`."""
         pairs = [name.rpartition("/") for name, value in values.items() if value]
         joints, used = [pair[0] for pair in pairs], {pair[2] for pair in pairs}
         terms = [term for term in FRICTION_TERMS if term in used]
@@ -282,7 +282,7 @@ class FrictionModel:
         return np.array(self.joints, dtype=np.int64)
 
     def _factors(self, q: Array, v: Array, a: Array, sign: Array | None, load: Array | None) -> list[Array]:
-        """Return what the parameters of each term are multiplied by, shape (..., k) each."""
+        """Return the factors of the parameters of each term, shape (..., k) each."""
         sign = smooth_sign(v, self.smoothing_speed) if sign is None else sign
         from_middle = np.where(np.isnan(self.middles), 0.0, q - self.middles)
         behind_gear = np.zeros_like(v) if load is None else np.abs(load)

@@ -38,9 +38,9 @@ class ImuMount:
 class ImuToBase:
     """Transforms the readings of an IMU to the origin of the base, through the joints in between.
 
-    The joints give the motion of the IMU relative to the base, seen from the turning base: position r,
-    orientation R_BI, velocity v, acceleration a, angular velocity w and its derivative w'. The remainder of
-    what the IMU senses is caused by the motion of the base:
+    The joints give the motion of the IMU relative to the rotating base: position r, orientation R_BI,
+    velocity v, acceleration a, angular velocity w and its derivative w'. The rest of the IMU's readings is
+    caused by the motion of the base:
 
         w_B = R_BI w_I - w,   w'_B = R_BI w'_I - w' - w_B x w,
         f_B = R_BI f_I - a - 2 w_B x v - w'_B x r - w_B x (w_B x r)

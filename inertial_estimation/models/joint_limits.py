@@ -11,9 +11,9 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.urdf import NO_LIMIT
 from inertial_estimation.signals import Array
 
-POSITION_DEFAULT = 1.5  # either side of zero [rad]
-VELOCITY_DEFAULT = 2.0  # [rad/s]
-LIMIT_ROUNDING = 0.1  # by which limits of +-3.1 rad fall short of a turn [rad]
+POSITION_DEFAULT = 1.5  # assumed limit on either side of zero [rad]
+VELOCITY_DEFAULT = 2.0  # assumed speed limit [rad/s]
+LIMIT_ROUNDING = 0.1  # by which the range of limits such as +-3.1 rad is less than a turn [rad]
 _LARGEST_RANGE, _LARGEST_SPEED = 50.0, 1e3  # larger values count as no limit
 
 
@@ -89,7 +89,7 @@ def without_stops(robot: RobotModel) -> NDArray[np.bool_]:
 
 
 def possible_positions(robot: RobotModel) -> tuple[Array, Array]:
-    """Return the limits of joints that have stops, infinite of the others [rad or m], shape (n,) each."""
+    """Return lower and upper limits, infinite for joints without stops [rad or m], shape (n,) each."""
     limits, free = urdf_limits(robot), without_stops(robot)
     return np.where(free, -np.inf, limits.lower), np.where(free, np.inf, limits.upper)
 

@@ -111,11 +111,11 @@ def unmoved(C: Array) -> Array:
     return N
 
 
-FULL_SIZE = 80.0  # [kg]; from this weight on the noise that robots have by default does not grow
-STRONG = 100.0  # torque of the weight on a joint of an arm, stretched out, that has that noise [Nm]
-# Standard deviations that a robot of that size has, assumed [N, Nm].
+FULL_SIZE = 80.0  # mass of a robot with the noise of `DEFAULTS`; heavier ones have the same [kg]
+STRONG = 100.0  # torque of the weight of a stretched arm on its joint, at which it has that noise [Nm]
+# Assumed standard deviations of a robot of that mass [N, Nm].
 DEFAULTS = {"base_force": 2.0, "base_moment": 1.0, "contact_force": 2.0, "torque": 0.5}
-CONTACT_LEVER = 0.1  # at which moments of a contact count as forces: half a foot of that robot [m]
+CONTACT_LEVER = 0.1  # moment noise of a contact over its force noise: half a foot of that robot [m]
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ class MeasurementNoise:
         return CONTACT_LEVER * size * self.contact_force
 
     def for_robot(self, robot: RobotModel) -> "MeasurementNoise":
-        """Return the noise with values in place of the negative ones."""
+        """Return the noise with the values for a robot in place of negative ones."""
         weight = min(robot.total_mass / FULL_SIZE, 1.0)
         shares = {name: weight if "force" in name else weight ** (4.0 / 3.0) for name in DEFAULTS}
         if not robot.floating_base and robot.n_joints:

@@ -1,9 +1,9 @@
 """Forces that a robot's description predicts at one instant, and how they change with its geometry.
 
-The torques of a fixed base are linear in gravity g, of whatever direction: G g. The slopes are those of small
-rotations, by which base wrench and torques that are predicted, p = M a + c - J' w, change:
+The torques of a fixed base are linear in gravity g of any direction: G g. The slopes are derivatives of the
+predicted base wrench and torques, p = M a + c - J' w, by small rotations:
 
-    d p(R(phi) f, R(phi) w, R(phi) w') / d phi      readings of an IMU that are turned by phi, its axes
+    d p(R(phi) f, R(phi) w, R(phi) w') / d phi      readings of an IMU rotated by phi, in its axes
     d p(q + d) / d d                                a joint whose position is wrong by d
 
 They are the derivatives of the recursive Newton-Euler algorithm with the contact wrenches as external forces
@@ -29,7 +29,7 @@ Motion = tuple[Array, Array, Array]
 
 @dataclass(frozen=True, eq=False)
 class PredictedState:
-    """What the robot's description predicts at one instant."""
+    """Forces and kinematics that the robot's description predicts at one instant."""
 
     # M a + c: force and moment on the base origin in base axes (floating base only), then the joint torques
     # in the absence of contacts [N, Nm], shape (nv,)
@@ -98,10 +98,10 @@ class PredictedForces:
         return PredictedState(force, jacobians, points, rotations, com)
 
     def levers(self) -> Array:
-        """Return the torques at the last instant, by the centre of mass of all that each joint moves [N].
+        """Return derivatives of the torques by the centre of mass of all that each joint moves [N].
 
-        Per metre by which that is elsewhere along the axes of the joint, shape (n_joints, 3): the torques
-        a'(d x m f) of a shift d, f the specific force of the joint.
+        They are of a shift d of the centre of mass along the axes of the joint at the last instant, shape
+        (n_joints, 3): the torque is a'(d x m f), with f the specific force of the joint.
         """
         moving = self._data.a_gf
         forces = np.array([moving[j].linear for j in self._joints]).reshape(-1, 3)
@@ -109,9 +109,9 @@ class PredictedForces:
         return levers
 
     def frame_motion(self, frame_id: int, w_B: Array) -> tuple[Array, Array]:
-        """Return how a frame is oriented in the base and turns relative to it at the last instant.
+        """Return the orientation of a frame in the base and its rate relative to it at the last instant.
 
-        Its angular velocity [rad/s] is in its own axes; w_B [rad/s] is that of the base, in base axes.
+        The rate [rad/s] is in axes of the frame; w_B is the rate of the base in base axes [rad/s].
         """
         model, data = self._robot.model, self._data
         R_BF = np.array(pin.updateFramePlacement(model, data, frame_id).rotation)
@@ -135,11 +135,11 @@ def gravity_columns(robot: RobotModel, q: Array) -> Array:
 
 
 def weight_torque(robot: RobotModel) -> float:
-    """Return the torque of the weight on the joint that carries most of it when stretched out [Nm].
+    """Return the largest torque of the weight on a revolute joint with the robot stretched out [Nm].
 
-    That is by sum_k m_k g d_k of all bodies behind a joint that turns, with d_k the length of the chain from
-    it to the centre of mass, however the robot is mounted: efforts that move a joint whose axis is upright
-    are as large as those of its weight on a wall.
+    It is the largest sum_k m_k g d_k over all bodies behind a joint, with d_k the length of the chain from
+    the joint to the centre of mass, for any mounting of the robot: efforts that accelerate a joint with an
+    upright axis are about as large as those that hold its weight on a wall.
     """
     model, moments = robot.model, np.zeros(robot.model.njoints)
     for k in range(1, model.njoints):
@@ -166,7 +166,7 @@ class GeometrySlopes:
 
     @property
     def turning(self) -> tuple[str, ...]:
-        """Names of the joints that turn, t of them."""
+        """Names of the t revolute joints."""
         return tuple(self._robot.joint_names[j] for j in self._turning.tolist())
 
     def at(self, motion: Motion, readings: Motion, wrenches: Array) -> Array:
