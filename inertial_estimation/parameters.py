@@ -76,7 +76,7 @@ def parameter(
     return field(default=default, metadata={_SPEC: spec})
 
 
-def number(
+def numeric(
     default: Any, lower: float, upper: float, unit: str, description: str, *, runtime: bool = False
 ) -> Any:
     """Declare one parameter of numbers within bounds; arguments as of `parameter`."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertial_estimation.models.chain_kinematics import ChainKinematics, FramePoses
-from inertial_estimation.parameters import number
+from inertial_estimation.parameters import numeric
 from inertial_estimation.signals import Array
 
 
@@ -18,12 +18,12 @@ from inertial_estimation.signals import Array
 class CalibrationConfig:
     """Prior knowledge, common to all kinds of calibration."""
 
-    offset_sigma: float = number(
+    offset_sigma: float = numeric(
         *(0.2, 1e-4, 10.0, "rad"),
         "Prior standard deviation of every joint's offset about zero; a larger value lets the data move the "
         "offsets further. A decimetre of a prismatic joint counts as a radian.",
     )
-    identifiable_sigma: float = number(
+    identifiable_sigma: float = numeric(
         *(0.01, 1e-6, 0.2, "rad"),
         "Standard deviation up to which the offset of a joint counts as identifiable; a decimetre of a "
         "prismatic joint counts as a radian.",

@@ -6,7 +6,7 @@ from typing import Any
 from inertial_estimation.inputs.config import OF_EFFORTS, OF_IMU, RobotGeometryConfig
 from inertial_estimation.models.friction import NominalFriction
 from inertial_estimation.models.robot_config import StanceConfig
-from inertial_estimation.parameters import number, parameter, section
+from inertial_estimation.parameters import numeric, parameter, section
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class ControlledRobotConfig(RobotGeometryConfig):
 
 def _gain(default: float, lower: float, upper: float, unit: str, text: str) -> Any:
     """Return a number that may change while the controller runs."""
-    return number(default, lower, upper, unit, text, runtime=True)
+    return numeric(default, lower, upper, unit, text, runtime=True)
 
 
 def _stiffness(text: str) -> Any:
@@ -45,7 +45,7 @@ class PostureConfig:
     joints: tuple[str, ...] = parameter(
         (), "Joints with an individual posture stiffness, by name or shell pattern."
     )
-    stiffnesses: tuple[float, ...] = number(
+    stiffnesses: tuple[float, ...] = numeric(
         *((), 0.0, 1e4, "1/s^2"),
         "Posture stiffness k of each entry of posture.joints, in the same order.",
         runtime=True,
@@ -56,7 +56,7 @@ class PostureConfig:
 class ContactTaskConfig:
     """Limits of the contact forces."""
 
-    friction: float = number(
+    friction: float = numeric(
         *(0.6, 0.01, 5.0, ""),
         "Coefficient of friction that the controller assumes; larger lets it demand larger tangential "
         "contact forces.",
@@ -139,10 +139,10 @@ class ControllerConfig:
 
     robot: ControlledRobotConfig = section(ControlledRobotConfig, prefix="", without=(*OF_IMU, *OF_EFFORTS))
     stance: StanceConfig = section(StanceConfig)
-    rate: float = number(
+    rate: float = numeric(
         333.0, 1.0, 1e4, "Hz", "Highest rate of torque commands; joint states that arrive faster are skipped."
     )
-    torque_scale: float = number(
+    torque_scale: float = numeric(
         *(1.0, 0.01, 10.0, ""),
         "Factor on the URDF's effort limits that gives the torque limits of the controller.",
     )

@@ -5,18 +5,18 @@ from dataclasses import dataclass
 from inertial_estimation.inputs.config import RobotConfig
 from inertial_estimation.models.friction import FrictionConfig
 from inertial_estimation.models.measurement_rows import RowsConfig
-from inertial_estimation.parameters import number, parameter, section
+from inertial_estimation.parameters import numeric, parameter, section
 
 
 @dataclass(frozen=True)
 class SmoothingConfig:
     """Zero-phase smoothing and differentiation: local polynomials (Savitzky-Golay)."""
 
-    window: float = number(
+    window: float = numeric(
         *(0.12, 0.005, 5.0, "s"),
         "Length of the window of the local polynomials that smooth and differentiate the signals.",
     )
-    order: int = number(
+    order: int = numeric(
         3, 2, 7, "", "Degree of the local polynomials that smooth and differentiate the signals."
     )
     differentiate: str = parameter(
@@ -25,7 +25,7 @@ class SmoothingConfig:
         "differentiated once.",
         choices=("position", "velocity"),
     )
-    row_rate: float = number(
+    row_rate: float = numeric(
         *(100.0, 0.01, 1e4, "Hz"),
         "Rate of the rows in the fit, to which it is reduced after they are smoothed like the signals.",
     )
@@ -62,7 +62,7 @@ class IdentificationConfig:
         "Weight of each row in the fit: the reciprocal of the rms of its residual, or one for all rows.",
         choices=("residual", "none"),
     )
-    mass_deviation: float = number(
+    mass_deviation: float = numeric(
         *(0.5, 1e-6, 1e3, ""),
         "Prior standard deviation of every mass, as a fraction of the nominal mass; centres of mass and "
         "second moments deviate as much in units of the body's extent.",

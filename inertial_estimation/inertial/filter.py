@@ -31,7 +31,7 @@ class GroupedInformation:
         groups: Group of each row, shape (m,).
         matrices: Lambda_gh for pairs g <= h, plus Lambda_hg if they differ, then the same of considered
             parameters, A_g' (R_0^-1)_gh C_h, shape (pairs, n, n + k).
-        vectors: A_g' (R_0^-1)_gh value_h likewise, shape (pairs, n).
+        vectors: A_g' (R_0^-1)_gh value_h of the same pairs, shape (pairs, n).
         settled: Information whose weights are final, shape (n, n + k).
         settled_vector: Information vector whose weights are final, shape (n,).
     """

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from inertial_estimation.models.friction import NominalFriction
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import RobotDescriptionConfig
-from inertial_estimation.parameters import number, parameter, section
+from inertial_estimation.parameters import numeric, parameter, section
 from inertial_estimation.signals import NANOSECONDS
 
 UNITS = {  # SI values by quantity and unit
@@ -33,10 +33,12 @@ JUMP_NS = NANOSECONDS  # gap after which fast states are invalid; least differen
 class InputConfig:
     """Times of the readings, their alignment, and the age from which an input counts as lost."""
 
-    imu_delay: float = number(0.0, -0.5, 0.5, "s", "Delay of the stamps of the IMU; it is subtracted.")
-    joint_delay: float = number(0.0, -0.5, 0.5, "s", "Delay of the stamps of joint states; it is subtracted.")
-    wrench_delay: float = number(0.0, -0.5, 0.5, "s", "Delay of the stamps of contact sensors; subtracted.")
-    timeout: float = number(
+    imu_delay: float = numeric(0.0, -0.5, 0.5, "s", "Delay of the stamps of the IMU; it is subtracted.")
+    joint_delay: float = numeric(
+        0.0, -0.5, 0.5, "s", "Delay of the stamps of joint states; it is subtracted."
+    )
+    wrench_delay: float = numeric(0.0, -0.5, 0.5, "s", "Delay of the stamps of contact sensors; subtracted.")
+    timeout: float = numeric(
         *(0.1, 0.001, 10.0, "s"),
         "Age beyond which an input is lost: steps no longer wait for it, older estimates are not published, "
         "and longer gaps between readings are not interpolated. A step waits for inputs for half of it.",
@@ -123,7 +125,7 @@ OF_EFFORTS = "drive_gains.joints", "drive_gains.values"  # that only nodes which
 class RobotConfig(RobotGeometryConfig):
     """A robot and its inputs, with joint friction and the smoothing of its efforts."""
 
-    effort_window: float = number(
+    effort_window: float = numeric(
         *(0.0, 0.0, 5.0, "s"),
         "Length of the triangular window (a moving average of half this length, applied twice) with which "
         "efforts were smoothed before they were recorded; 0: not smoothed. `identify` and the torque error "

@@ -32,7 +32,7 @@ import numpy as np
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.models.joint_limits import VELOCITY_DEFAULT, urdf_limits
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.parameters import number, parameter
+from inertial_estimation.parameters import numeric, parameter
 from inertial_estimation.signals import Array
 
 RUN_UP_S = 1.0  # time in which that share of the effort limit accelerates a servo's rotor to full speed [s]
@@ -80,12 +80,12 @@ class NominalFriction:
         "nominal_friction.terms, then of the next. Units are Nm, Nm s/rad, Nm, kg m^2, Nm/rad, 1, Nm/rad, Nm "
         "and Nm in the order of the choices of the terms.",
     )
-    smoothing_speed: float = number(
+    smoothing_speed: float = numeric(
         *(0.02, 1e-6, 10.0, "rad/s"),
         "Speed over which Coulomb friction, known or estimated, changes sign, as tanh(v / speed); larger is "
         "smoother.",
     )
-    presliding: float = number(
+    presliding: float = numeric(
         *(0.0, 0.0, 1.0, "rad"),
         "Travel over which Coulomb friction, known or estimated, changes sign after a reversal (Dahl's "
         "model); 0 lets it depend on the speed alone. The simulator does not model it.",
@@ -125,7 +125,7 @@ class FrictionConfig:
         "Terms of the friction model that are estimated for each joint; a geared drive has these three.",
         choices=FRICTION_TERMS,
     )
-    share: float = number(
+    share: float = numeric(
         *(0.1, 1e-9, 10.0, ""),
         "Prior standard deviation of estimated friction about its nominal value, as share of each joint's "
         "effort limit; geared drives lose 0.05 to 0.2 of it, and where torques are measured behind the gear, "

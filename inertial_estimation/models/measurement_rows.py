@@ -11,7 +11,7 @@ from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.contacts import ContactFrames
 from inertial_estimation.models.predicted_forces import weight_torque
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.parameters import number, parameter
+from inertial_estimation.parameters import numeric, parameter
 from inertial_estimation.signals import Array
 
 Indices = NDArray[np.int64]
@@ -127,29 +127,29 @@ class MeasurementNoise:
     (moments and torques). Torques of a robot with a fixed base follow `weight_torque`.
     """
 
-    torque: float = number(
+    torque: float = numeric(
         *(-1.0, -1e4, 1e4, "Nm"),
         "Standard deviation of a joint torque averaged over one window, unmodelled effects included. "
         "Negative: 0.5 Nm times the robot's mass / 80 kg to the power 4/3, but at most 0.5 Nm; where the "
         "base is fixed, times the torque of its weight on a joint, stretched out, / 100 Nm.",
     )
-    base_force: float = number(
+    base_force: float = numeric(
         *(-1.0, -1e4, 1e4, "N"),
         "Standard deviation of unmodelled forces in the base rows, averaged over one window. Negative: 2 N "
         "times the robot's mass / 80 kg, but at most 2 N.",
     )
-    base_moment: float = number(
+    base_moment: float = numeric(
         *(-1.0, -1e4, 1e4, "Nm"),
         "Standard deviation of unmodelled moments in the base rows, averaged over one window. Negative: 1 Nm "
         "times the robot's mass / 80 kg to the power 4/3, but at most 1 Nm.",
     )
-    contact_force: float = number(
+    contact_force: float = numeric(
         *(-1.0, -1e4, 1e4, "N"),
         "Standard deviation of the force components of a measured contact wrench, averaged over one window; "
         "that of its moments follows by a lever of 0.1 m times (the robot's mass / 80 kg) to the power 1/3, "
         "but at most 0.1 m. Negative: 2 N times the robot's mass / 80 kg, but at most 2 N.",
     )
-    joint_acceleration: float = number(
+    joint_acceleration: float = numeric(
         0.2, 0.0, 1000.0, "rad/s^2", "Standard deviation of the joint accelerations over one window."
     )
 

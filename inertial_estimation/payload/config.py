@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from inertial_estimation.inputs.config import OF_IMU, RobotGeometryConfig
-from inertial_estimation.parameters import number, parameter, section
+from inertial_estimation.parameters import numeric, parameter, section
 
 METHODS = ("static_poses", "orientation_error", "contact_forces")
 
@@ -46,7 +46,7 @@ class TrunkPayloadConfig:
         choices=("on_change", "on_request"),
         runtime=True,
     )
-    load_change: float = number(
+    load_change: float = numeric(
         *(0.025, 1e-3, 10.0, "1"),
         "Change of the trunk's mass, measured at rest, from which it is reported as a load change, as a "
         "share of the robot's mass; twice as much in motion. A shift of the trunk's centre of mass across "

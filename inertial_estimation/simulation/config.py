@@ -5,7 +5,7 @@ from typing import Any
 
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.robot_config import SimulatedRobotConfig, StanceConfig
-from inertial_estimation.parameters import number, parameter, section
+from inertial_estimation.parameters import numeric, parameter, section
 from inertial_estimation.signals import NANOSECONDS
 
 FALLEN = "fallen"  # key of the driver's status: "true" or "false"
@@ -13,12 +13,12 @@ RELEASED_AT = "released at [s]"  # key of the simulated time of the release from
 
 
 def _white(unit: str, of: str) -> Any:
-    return number(0.0, 0.0, 1e5, unit, f"Standard deviation of white noise on {of}, per sample.")
+    return numeric(0.0, 0.0, 1e5, unit, f"Standard deviation of white noise on {of}, per sample.")
 
 
 def _delay(of: str) -> Any:
     text = f"Delay of the {of}: a reading is stamped, and arrives, this much later than it was true."
-    return number(0.0, 0.0, 0.5, "s", text)
+    return numeric(0.0, 0.0, 0.5, "s", text)
 
 
 @dataclass(frozen=True)
@@ -30,18 +30,18 @@ class GroundConfig:
         "Shape of the ground: a plane, a ramp along x, or smooth random heights (rough).",
         choices=("flat", "ramp", "rough"),
     )
-    slope: float = number(0.1, -1.2, 1.2, "rad", "Inclination of the ramp, upwards along x.")
-    roughness: float = number(0.02, 0.0, 1.0, "m", "Largest height of rough ground above and below zero.")
-    cell: float = number(
+    slope: float = numeric(0.1, -1.2, 1.2, "rad", "Inclination of the ramp, upwards along x.")
+    roughness: float = numeric(0.02, 0.0, 1.0, "m", "Largest height of rough ground above and below zero.")
+    cell: float = numeric(
         *(0.2, 0.01, 10.0, "m"), "Horizontal distance between the random heights of rough ground."
     )
-    begin: float = number(
+    begin: float = numeric(
         *(0.3, -1e3, 1e3, "m"),
         "Coordinate x at which ramp or rough ground begin; before it the ground is flat.",
     )
-    stiffness: float = number(1e5, 100.0, 1e7, "N/m", "Stiffness of the ground at each contact point.")
-    damping: float = number(1e3, 0.0, 1e5, "Ns/m", "Damping of the ground at each contact point.")
-    friction: float = number(
+    stiffness: float = numeric(1e5, 100.0, 1e7, "N/m", "Stiffness of the ground at each contact point.")
+    damping: float = numeric(1e3, 0.0, 1e5, "Ns/m", "Damping of the ground at each contact point.")
+    friction: float = numeric(
         0.7, 0.0, 10.0, "", "Coulomb friction coefficient between the ground and each contact point."
     )
 
@@ -50,7 +50,7 @@ class GroundConfig:
 class ActuatorConfig:
     """Actuators between a torque command and the links, apart from the nominal friction of the robot."""
 
-    torque_limit_scale: float = number(
+    torque_limit_scale: float = numeric(
         *(1.0, 0.0, 1e3, ""),
         "Factor on the URDF's effort limits at which simulated torques saturate; 0 disables the limits.",
     )
@@ -81,7 +81,7 @@ class SensorNoise:
     imu_delay_s: float = _delay("IMU")
     joint_delay_s: float = _delay("joint states")
     wrench_delay_s: float = _delay("contact wrenches")
-    dropped: float = number(
+    dropped: float = numeric(
         0.0, 0.0, 1.0, "", "Fraction of the messages of each sensor topic that is lost at random."
     )
 
@@ -109,7 +109,7 @@ REALISTIC = SensorNoise(  # of a large robot
 class SensorConfig:
     """Rate and imperfections of the sensors."""
 
-    rate: float = number(
+    rate: float = numeric(
         *(1000.0 / 3.0, 1.0, 1e5, "Hz"),
         "Rate of the sensor readings; its period must be a whole number of simulation steps.",
     )
@@ -128,8 +128,8 @@ class SimulationConfig:
 
     robot: SimulatedRobotConfig = section(SimulatedRobotConfig, prefix="")
     stance: StanceConfig = section(StanceConfig)
-    step: float = number(0.001, 1e-5, 0.01, "s", "Step size of the numerical integration.")
-    seed: int = number(
+    step: float = numeric(0.001, 1e-5, 0.01, "s", "Step size of the numerical integration.")
+    seed: int = numeric(
         0, 0, 2**31, "", "Seed of the random heights of rough ground, of sensor noise and of lost messages."
     )
     ground: GroundConfig = section(GroundConfig)
@@ -165,23 +165,23 @@ class SimulationPacing:
         "Whether the simulator waits after every reading for the command that answers it, so that results "
         "do not depend on the machine's speed.",
     )
-    lockstep_timeout: float = number(
+    lockstep_timeout: float = numeric(
         *(2.0, 0.001, 3600.0, "s"),
         "Wall-clock time for which the simulator waits in lockstep for a command before it brakes the joints "
         "and continues without, no faster than real time, until commands come again.",
     )
-    command_timeout: float = number(
+    command_timeout: float = numeric(
         *(0.1, 0.001, 3600.0, "s"),
         "Age of the newest command, in simulated time, beyond which the joints are braked; in lockstep, the "
         "largest age of the command that ends the braking after a time-out.",
     )
-    real_time_factor: float = number(
+    real_time_factor: float = numeric(
         *(1.0, 0.0, 1000.0, ""),
         "Largest ratio of simulated to wall-clock time; 0 runs as fast as possible. While the robot hangs "
         "on the hoist it is at most 1.",
         runtime=True,
     )
-    hoist: float = number(
+    hoist: float = numeric(
         *(1.0, 0.0, 3600.0, "s"),
         "Shortest time for which the robot hangs on the hoist; the first command after it releases the "
         "robot.",

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from inertial_estimation.inputs.config import RobotGeometryConfig
 from inertial_estimation.inputs.sensors import ContactSource
-from inertial_estimation.parameters import number, parameter, parameter_values, section
+from inertial_estimation.parameters import numeric, parameter, parameter_values, section
 from inertial_estimation.tilt.filter import FilterConfig
 from inertial_estimation.tilt.two_stage import TwoStageConfig
 
@@ -23,7 +23,7 @@ class ContactConfig:
         "desired (planned wrench, <contact>/desired_wrench) or none.",
         choices=tuple(source.value for source in ContactSource),
     )
-    radius: float = number(
+    radius: float = numeric(
         *(-1.0, -1.0, 1.0, "m"),
         "Radius of round feet, which roll: the contact point lies this far below the contact frame. A "
         "negative value takes the radius of a collision sphere at the contact frame in the URDF, if any.",
@@ -35,7 +35,7 @@ class TiltPipelineConfig:
     """All parameters of the tilt observer."""
 
     robot: RobotGeometryConfig = section(RobotGeometryConfig, prefix="")
-    rate: float = number(
+    rate: float = numeric(
         500.0, 1.0, 10000.0, "Hz", "Highest rate of estimates; IMU readings that arrive faster are averaged."
     )
     observer: str = parameter(

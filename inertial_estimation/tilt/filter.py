@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from inertial_estimation.models.imu import STANDARD_GRAVITY
-from inertial_estimation.parameters import number
+from inertial_estimation.parameters import numeric
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import dot, exp_so3, matrix, skew, times, vector
 from inertial_estimation.tilt.error_state import (
@@ -62,29 +62,29 @@ CLIPPED_SIGMA, CLIPPED_TIME = 2.0, 0.05  # excess of a rate over the range; its 
 class FilterConfig:
     """Noise that the filter cannot estimate itself."""
 
-    velocity_drift: float = number(
+    velocity_drift: float = numeric(
         *(0.025, 1e-4, 10.0, "m/s"),
         "Random walk of the velocity per square root of a second, for slow errors of contact velocities.",
         runtime=True,
     )
-    accelerometer_offset: float = number(
+    accelerometer_offset: float = numeric(
         0.04, 1e-4, 1.0, "m/s^2", "Initial standard deviation of the accelerometer's offset along one axis."
     )
-    offset_drift: float = number(
+    offset_drift: float = numeric(
         *(0.01, 0.0, 1.0, "m/s^2"),
         "Random walk of the accelerometer's offset per square root of a second, while there are contacts.",
         runtime=True,
     )
-    gyro_bias: float = number(
+    gyro_bias: float = numeric(
         *(0.01, 1e-6, 1.0, "rad/s"),
         "Initial standard deviation of the gyroscope's bias about one axis; common MEMS sensors have 0.01.",
     )
-    bias_drift: float = number(
+    bias_drift: float = numeric(
         *(1e-4, 0.0, 0.1, "rad/s"),
         "Random walk of the gyroscope's bias per square root of a second.",
         runtime=True,
     )
-    freedom: float = number(
+    freedom: float = numeric(
         *(0.05, 0.01, 100.0, "m/s"),
         "Least standard deviation of the mean velocity over a second of a body without contacts: the "
         "smaller, the more the accelerometer alone corrects the tilt.",

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from inertial_estimation.models.imu import STANDARD_GRAVITY
-from inertial_estimation.parameters import number
+from inertial_estimation.parameters import numeric
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import exp_so3
 from inertial_estimation.tilt.error_state import ERRORS
@@ -36,17 +36,17 @@ TILT_NOISE, CONTACT_NOISE = 0.005, 0.05  # standard deviations of other errors [
 class TwoStageConfig:
     """Gains of the observer."""
 
-    alpha1: float = number(
+    alpha1: float = numeric(
         *(20.0, 1e-3, 1e4, "1/s"),
         "Gain alpha1 of the velocity on the velocity error of the contacts.",
         runtime=True,
     )
-    alpha2: float = number(
+    alpha2: float = numeric(
         *(100.0, 1e-3, 1e6, "1/s^2"),
         "Gain alpha2 of the intermediate vertical on the velocity error of the contacts.",
         runtime=True,
     )
-    gamma: float = number(
+    gamma: float = numeric(
         *(1.0, 1e-3, 1e3, "1/s"),
         "Gain gamma of the vertical on its difference to the intermediate vertical.",
         runtime=True,
