@@ -26,7 +26,7 @@ from inertial_estimation.spatial.rotations import DEGREES, rotation_from_roll_pi
 
 FEET, KNEE = ("left_foot", "right_foot"), "leg_left_4_joint"
 TURNED = rotation_from_roll_pitch_yaw(0.4, -0.3, 1.2)
-FLIPPED, HALF = np.diag([1.0, -1.0, 1.0]), 0.5 * np.eye(3)
+FLIPPED, ONE, HALF = np.diag([1.0, -1.0, 1.0]), np.eye(3), 0.5 * np.eye(3)
 ABOUT_Z, SLANTED = np.array([[0, -1, 0], [1, 0, 0], [0, 0, 1.0]]), rotation_from_roll_pitch_yaw(0.5, 0.0, 0.0)
 
 
@@ -239,19 +239,29 @@ def test_exchanged_legs_are_one_cause(legs):
 
 
 @pytest.mark.parametrize(
-    ("inject", "check", "subject", "words", "value"),
+    ("robot", "inject", "check", "subject", "words", "value"),
     [
-        (of_imu(rate=FLIPPED), "gyroscope axes", "imu/data", "(x, -y, z)", 180.0),
-        (of_imu(force=np.eye(3)[[1, 2, 0]]), "accelerometer direction", "imu/data", "(z, x, y)", 120.0),
-        (late(0.02), "IMU delay", "imu/data", "late", 20.0),
-        (of_wrenches(ABOUT_Z, ABOUT_Z), "contact wrench axes", "left_foot/wrench", "(y, -x, z)", 0.0),
-        (of_wrenches(SLANTED, SLANTED, FEET), "contact wrench axes", "contact wrenches", "29 deg", 0.0),
-        (of_wrenches(HALF, HALF), "contact wrench scale", "left_foot/wrench", "0.5", 0.5),
-        (of_wrenches(np.eye(3), -np.eye(3)), "contact wrench axes", "left_foot/wrench", "moments of", 0.0),
+        ("legs", of_imu(rate=FLIPPED), "gyroscope axes", "imu/data", "(x, -y, z)", 180.0),
+        ("biped", of_imu(np.eye(3)[[1, 2, 0]]), "accelerometer direction", "imu/data", "(z, x, y)", 120.0),
+        ("biped", late(0.02), "IMU delay", "imu/data", "late", 20.0),
+        ("legs", of_wrenches(ABOUT_Z, ABOUT_Z), "contact wrench axes", "left_foot/wrench", "(y, -x, z)", 0.0),
+        (
+            "legs",
+            of_wrenches(SLANTED, SLANTED, FEET),
+            "contact wrench axes",
+            "contact wrenches",
+            "29 deg",
+            0.0,
+        ),
+        ("legs", of_wrenches(HALF, HALF), "contact wrench scale", "left_foot/wrench", "0.5", 0.5),
+        ("legs", of_wrenches(ONE, -ONE), "contact wrench axes", "left_foot/wrench", "moments of", 0.0),
     ],
 )
-def test_an_error_of_imu_or_wrenches_is_named_and_no_other(legs, inject, check, subject, words, value):
-    found = legs.error(inject(legs.streams))
+def test_an_error_of_imu_or_wrenches_is_named_and_no_other(
+    request, robot, inject, check, subject, words, value
+):
+    robot = request.getfixturevalue(robot)
+    found = robot.error(inject(robot.streams))
     assert (found.check, found.subject, found.value) == (check, subject, pytest.approx(value, rel=0.1))
     assert words in found.sentence
     assert found.verdict is (Verdict.WARN if check == "IMU delay" else Verdict.WRONG)
@@ -381,15 +391,15 @@ def test_a_crude_description_is_no_wrong_sign_or_order(panda, seed):
     assert not named & {"effort sign", "effort order", "joint sign", "joint order"}
 
 
-def test_the_fix_of_a_turned_imu_makes_the_check_silent(legs):
-    streams = of_imu(TURNED, TURNED)(legs.streams)
-    findings = legs.diagnosis(streams).findings
+def test_the_fix_of_a_turned_imu_makes_the_check_silent(biped):
+    streams = of_imu(TURNED, TURNED)(biped.streams)
+    findings = biped.diagnosis(streams).findings
     assert [(one.check, one.subject) for one in findings if one.failed] == [("IMU mounting", "imu/data")]
-    values = fixed_parameters(findings, legs.config)
+    values = fixed_parameters(findings, biped.config)
     R_IS = rotation_from_roll_pitch_yaw(*values["frames.poses"][3:])
     assert np.degrees(np.arccos(0.5 * (np.trace(R_IS @ TURNED) - 1.0))) < 1.0
-    fixed = build_config(RobotConfig, {**parameter_values(legs.config), **values})
-    assert legs.failed(streams, config=fixed) == []
+    fixed = build_config(RobotConfig, {**parameter_values(biped.config), **values})
+    assert biped.failed(streams, config=fixed) == []
 
 
 @pytest.mark.parametrize("axes", [WrenchAxes.BASE, WrenchAxes.WORLD])
@@ -429,14 +439,11 @@ def test_a_scalar_force_is_a_load_without_horizontal_forces(legs):
     assert legs.failed(loaded, config=config) == []
 
 
-def test_switches_show_over_which_foot_the_imu_turns(legs):
-    loads = {
-        name: stream.with_values(np.outer(stream.values[:, 2] > 50.0, 500.0 * np.eye(6)[2]))
-        for name, stream in legs.streams.wrenches.items()
-    }
-    streams = replace(legs.streams, wrenches={}, loads=loads)
-    assert legs.failed(streams) == []
-    assert ("gyroscope axes", "imu/data") in legs.failed(of_imu(np.eye(3), -np.eye(3))(streams))
+def test_switches_show_over_which_foot_the_imu_turns(biped):
+    assert biped.failed() == []
+    assert biped.failed(of_imu(ONE, -ONE)(biped.streams)) == [("gyroscope axes", "imu/data")]
+    left, right = biped.streams.loads.values()
+    assert biped.failed(replace(biped.streams, loads={"left": right, "right": left})) != []
 
 
 def test_fixes_add_to_what_is_set_and_are_valid_parameters(panda):

@@ -30,6 +30,11 @@ def pipeline_of(recorded, link, **rows):
     return InertialPipeline(config, recorded.urdf)
 
 
+def tilt_of(recorded, source):
+    config = TiltPipelineConfig(robot=recorded.config, contact=ContactConfig(source=source))
+    return TiltPipeline(config, recorded.urdf)
+
+
 def arm_of(recorded):
     return pipeline_of(recorded, "panda_link4", contact_wrenches="none")
 
@@ -78,10 +83,10 @@ def test_an_error_is_suspected_after_five_seconds_and_named_after_ten(panda):
 
 DEGREES = 180.0 / np.pi
 UNITS = {  # robot; of specific force and angular rate; of positions, velocities and efforts
-    "name g in imu.units, name deg/s in imu.units": ("standing", (1 / 9.80665, DEGREES), (1, 1, 1)),
+    "name g in imu.units, name deg/s in imu.units": ("biped", (1 / 9.80665, DEGREES), (1, 1, 1)),
     "name deg in joint_states.units": ("panda", (1, 1), (DEGREES, 1, 1)),
     "name deg and deg/s in joint_states.units": ("panda", (1, 1), (DEGREES, DEGREES, 1)),
-    "name deg/s in joint_states.units": ("standing", (1, 1), (1, DEGREES, 1)),
+    "name deg/s in joint_states.units": ("biped", (1, 1), (1, DEGREES, 1)),
     "set drive_gains": ("panda", (1, 1), (1, 1, 1000)),
 }
 
@@ -95,13 +100,13 @@ def test_other_units_are_named_with_the_parameter_that_mends_them(remedy, reques
         if isinstance(sample, ImuSample):
             return ImuSample(sample.stamp_ns, force * sample.specific_force_I, rate * sample.angular_rate_I)
         if isinstance(sample, JointReading):
-            values = sample.position, sample.velocity, sample.effort
-            values = (factor * value for factor, value in zip(of_joints, values, strict=True))
-            return JointReading(sample.stamp_ns, sample.names, *values)
+            q, v = of_joints[0] * sample.position, of_joints[1] * sample.velocity
+            effort = None if sample.effort is None else of_joints[2] * sample.effort
+            return replace(sample, position=q, velocity=v, effort=effort)
         return sample
 
     robot = request.getfixturevalue(name)
-    last = feed(robot, arm_of(robot) if name == "panda" else pipeline_of(robot, "torso_2_link"), sent)[-1]
+    last = feed(robot, arm_of(robot) if name == "panda" else tilt_of(robot, "switch"), sent)[-1]
     assert last.level is HealthLevel.ERROR
     assert all(part in last.message for part in remedy.split(", "))
 
@@ -132,9 +137,7 @@ def test_data_are_judged_by_one_call_and_again_on_request(panda):
 
 
 def test_switches_and_forces_are_loads_in_live_checks_too(standing):
-    sources = ContactConfig(source=("switch", "force"))
-    pipeline = TiltPipeline(TiltPipelineConfig(robot=standing.config, contact=sources), standing.urdf)
-    calls = []
+    pipeline, calls = tilt_of(standing, ("switch", "force")), []
     pipeline.checks.execute = lambda call: calls.append(call) or (lambda: None)
     feed(standing, pipeline, lambda s: ContactSample(s.stamp_ns, 1.0) if isinstance(s, WrenchSample) else s)
     streams, setup, _config = calls[0].args
