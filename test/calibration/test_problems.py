@@ -163,6 +163,9 @@ def test_leave_one_out_is_a_calibration_without_the_row() -> None:
 def test_samples_that_are_all_held_out_are_refused() -> None:
     scene = plane_scene(np.random.default_rng(1))
     assert scene.problem.axis_F.tolist() == [0.0, 0.0, -1.0], "the hand points down"
+    assert scene.problem.normal_S.tolist() == [0.0, 0.0, 1.0]
+    start = scene.problem.linearise(scene.problem.unknowns.centre, scene.problem.start_local())
+    assert start.residual[:, 0].mean() == pytest.approx(0.0, abs=1e-12), "at the mean height of the hand"
     few = scene.problem.subset(np.arange(3))
     with pytest.raises(ConfigurationError, match="every sample is held out"):
         calibrate(CalibrationTask(few, CalibrationConfig(), np.ones(3, bool)))

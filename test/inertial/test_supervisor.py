@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.linalg import block_diag
 from support.inertial_scenes import ArmScene
 
-from inertial_estimation.inertial.bank import Bank, BankBlock, CauseHypothesis
+from inertial_estimation.inertial.bank import OFFSET, Bank, BankBlock, CauseHypothesis, _Window
 from inertial_estimation.inertial.cause_table import CauseKind
 from inertial_estimation.inertial.filter import InformationFilter
 from inertial_estimation.inertial.noise import EquationBlock, NoiseScale, row_groups, student_weights
@@ -295,3 +296,45 @@ def test_without_adaptation_the_stated_noise_is_used_and_the_other_one_shown():
     seen(normal(600, 3.0), scale=scale)
     assert scale.factors()["noise.torque"] == pytest.approx(3.0, rel=0.2)
     assert scale.scaled(STATED) == pytest.approx(STATED)
+
+
+@pytest.mark.parametrize(("rho", "since"), [(0.0, 0), (0.6, 0), (0.6, -1)])
+def test_evidence_is_the_ratio_of_joint_densities_of_all_residuals(rho, since):
+    """Of noise that is correlated from block to block, offsets of rows and the state of the filter."""
+    watched = Watched(1)
+    filter_, bank, blocks = watched.filter, watched.bank, list(watched.supervisor.waiting)[since:]
+    filter_.noise._products = rho * filter_.noise._squares
+    posterior, K = filter_.posterior, len(blocks)
+    window, lags = _Window(blocks, posterior, filter_.noise, 9.0), range(K)
+    L = [np.linalg.cholesky(filter_.noise.scaled(block.rows.noise)) for block in blocks]
+    H = np.vstack([block.rows.A @ posterior.at.D for block in blocks])
+    y = np.concatenate([filter_.innovation(block.rows) for block in blocks])
+
+    def covariance(offset):
+        noise = [[(rho ** abs(i - j) + offset) * L[i] @ L[j].T for j in lags] for i in lags]
+        return H @ posterior.P @ H.T + np.block(noise)
+
+    def log_density(S):
+        return -0.5 * (y @ np.linalg.solve(S, y) + np.linalg.slogdet(S)[1])
+
+    S, larger, (rest, log_det) = covariance(OFFSET**2), covariance(OFFSET**2 / 9.0), window.always(3.0)
+    assert (window.r * window.rest).sum() == pytest.approx(y @ np.linalg.solve(S, y), rel=0.01)
+    assert (window.r * rest).sum() == pytest.approx(y @ np.linalg.solve(larger, y), rel=0.01)
+    assert log_det == pytest.approx(np.linalg.slogdet(larger)[1] - np.linalg.slogdet(S)[1], abs=0.05)
+    density, size = window.log_density(window.rest, 1.0), window.r.size
+    window.r *= 3.0
+    assert window.log_density(3.0 * window.rest, 3.0, 3.0) == pytest.approx(density - size * np.log(3.0))
+    window.r /= 3.0
+    for row in [row for row in window.columns if row.kind in (CauseKind.PUSH, CauseKind.INPUT)]:
+        place, _n, d = blocks[0].columns.places[row.columns]
+        for onset in lags:
+            parts = [(i >= onset) * block.columns.stacked[place][:d].T for i, block in enumerate(blocks)]
+            whole = np.vstack(parts) if row.constant else block_diag(*parts)
+            expected = log_density(S + whole @ whole.T) - log_density(S)
+            columns = window.since(CauseHypothesis(row.kind, row, blocks=K - onset))[None]
+            given = (row, columns, [0], window)
+            log, c = bank._lasting(*given) if row.constant else bank._varying(columns, window)
+            left = window.without((columns @ c)[..., 0])[0]
+            assert log[0] + 0.5 * (window.r * (window.rest - left)).sum() == pytest.approx(expected, abs=0.05)
+            if row.constant and not (rho and onset):  # of which the screening is exact, too
+                assert bank._gain(row, window)[onset, 0] == pytest.approx(expected, abs=0.05)

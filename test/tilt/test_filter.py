@@ -132,6 +132,73 @@ def test_a_body_that_turns_evenly_about_one_axis_is_not_at_rest(rate, at_rest):
     assert readings.seen.at_rest is at_rest
 
 
+class Turned:
+    """A filter past its start on an IMU that turns by 2 rad/s about x over its foot, for one look."""
+
+    def __init__(self, read=2.0, clipped=0.0, feet=True, sole=1.0):
+        self.tilt, readings = TiltFilter(FilterConfig()), ImuReadings()
+        self.tilt.aligning, poses = False, [exp_so3(np.array([H * k, 0.0, 0.0])) for k in range(9)]
+        self.tilt.state.covariance[:] += 1e-4 * np.eye(12)
+        for k in range(8):  # a look at the contacts, in which nothing turns; then what it is asked for
+            turns = k > 3
+            R, middle = (poses[2 * (k - 3) - back if turns else 0] for back in (0, 1))
+            reading = np.concatenate((STANDARD_GRAVITY * middle[2], [read * turns, 0.0, 0.0]))
+            readings.add(H, reading)
+            look = None
+            if k % 4 == 3:
+                shown = Feet((R.T @ FOOT)[None], R.T.copy()[None], np.ones(1), np.array([sole]))
+                at = readings.look(np.zeros(3))._replace(clipped=np.array([clipped * turns, 0.0, 0.0]))
+                look = Look(shown if feet or not turns else None, at)
+            self.tilt.step(H, reading, look)
+        self.P, self.error = self.tilt.state.covariance, np.cross(self.tilt.state.vertical, R[2])
+
+
+def test_what_a_clipped_gyroscope_has_missed_is_taken_from_the_sole():
+    runs = (Turned(), Turned(0.0, 4 * H), Turned(0.0, 0.0))
+    exact, taken, missed = (np.linalg.norm(one.error) for one in runs)
+    assert exact < 1e-12
+    assert taken < 1e-4
+    assert missed == pytest.approx(0.04, rel=0.01)
+    assert [np.linalg.norm(one.tilt.residual) for one in runs] == pytest.approx(
+        [0.0, 0.0, 0.9 * 2.0], abs=0.01
+    )
+
+
+def test_a_clipped_axis_is_uncertain_by_two_radians_a_second_for_a_twentieth_of_one_and_no_other_is():
+    sure, unsure = (Turned(clipped=clipped, feet=False).P for clipped in (0.0, 4 * H))
+    added = np.zeros((12, 12))
+    added[3, 3] = 0.05 * 2.0**2 * 4 * H
+    np.testing.assert_allclose(unsure - sure, added, atol=1e-7)
+
+
+def test_only_while_it_is_aligned_the_vertical_is_set_along_a_force():
+    tilt = TiltFilter(FilterConfig())
+    for aligning, force in ((True, [0.0, 3.0, 4.0]), (False, [1.0, 0.0, 0.0])):
+        tilt.aligning = aligning
+        tilt.level(np.array(force))
+        np.testing.assert_allclose(tilt.state.vertical, [0.0, 0.6, 0.8])
+
+
+def test_the_covariance_of_the_start_has_the_slopes_by_which_errors_of_the_sensors_tilt_it():
+    """Of a body at rest without contacts: the mean of the readings counts in the middle of the window."""
+
+    def started(bias, offset):
+        tilt, readings = TiltFilter(FilterConfig()), ImuReadings()
+        reading = np.concatenate((STANDARD_GRAVITY * UP + offset, bias))
+        readings.add(0.0, reading)
+        while tilt.aligning:
+            readings.add(H, reading)
+            tilt.step(H, reading, Look(None, readings.look(np.zeros(3))))
+        return tilt.state
+
+    P, step = started(np.zeros(3), np.zeros(3)).covariance, 1e-4
+    for k, unit in enumerate(step * np.eye(6)):
+        slope = np.cross(UP, started(unit[:3], unit[3:]).vertical) / step
+        np.testing.assert_allclose(P[3:6, 6 + k] / P[6 + k, 6 + k], slope, atol=1e-4)
+    np.testing.assert_array_equal(P, P.T)
+    assert np.linalg.eigvalsh(P)[0] > 0.0
+
+
 GAINS = TwoStageConfig(alpha1=20.0, alpha2=100.0, gamma=3.0)
 
 

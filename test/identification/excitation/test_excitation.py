@@ -264,12 +264,24 @@ def test_objectives_are_those_of_singular_values_and_determinant(base: BaseParam
 
 
 @pytest.mark.parametrize("name", ["condition", "max-variance"])
-def test_smooth_objective_is_above_and_tends_to_the_exact_one(base: BaseParameters, name: str) -> None:
+def test_smooth_objective_is_a_norm_and_tends_to_the_exact_one(base: BaseParameters, name: str) -> None:
     M = rows(10).T @ rows(10)
-    exact = objective(name, M, base)[0]
-    smooth = [objective(name, M, base, p)[0] for p in (4.0, 16.0, 400.0)]
-    assert smooth[0] >= smooth[1] >= smooth[2] >= exact
-    assert smooth[2] == pytest.approx(exact, abs=0.01)
+    variances = np.diag(covariance(M, base, 1.0))
+    scaled = np.linalg.svd(rows(10)[:, :4] / np.sqrt(np.diag(M)[:4]), compute_uv=False)[:3] ** 2
+    for p in (4.0, 16.0, np.inf):
+        logs = [np.log(np.linalg.norm(values, p)) for values in (scaled, 1.0 / scaled, variances)]
+        expected = 0.5 * (logs[0] + logs[1]) if name == "condition" else logs[2]
+        assert objective(name, M, base, p)[0] == pytest.approx(expected, rel=1e-6)
+    assert objective(name, M, base, 400.0)[0] == pytest.approx(expected, abs=0.01), "without an overflow"
+
+
+@pytest.mark.parametrize("name", ["condition", "max-variance", "log-det"])
+@pytest.mark.parametrize("sharpness", [3.0, np.inf])
+def test_gradient_of_an_objective_is_its_slope(base: BaseParameters, name: str, sharpness: float) -> None:
+    A, change, h = rows(12), rows(13), 1e-6
+    G = objective(name, A.T @ A, base, sharpness)[1]
+    ahead, behind = (objective(name, B.T @ B, base, sharpness)[0] for B in (A + h * change, A - h * change))
+    assert np.sum(G * 2.0 * (A.T @ change)) == pytest.approx((ahead - behind) / (2.0 * h), rel=1e-5)
 
 
 def test_too_few_rows_are_infinite_not_wrong(base: BaseParameters) -> None:
