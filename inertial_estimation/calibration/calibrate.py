@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertial_estimation.calibration.calibration_report import CalibrationReport, ChannelError, JointOffset
-from inertial_estimation.calibration.problem import CalibrationConfig, CalibrationProblem
+from inertial_estimation.calibration.problem import CalibrationProblem
 from inertial_estimation.calibration.solver import (
     OffsetIdentifiability,
     OffsetKnowledge,
@@ -35,41 +35,41 @@ SIGNIFICANT = 4.0  # ratio of an offset to its standard deviation from which it 
 PLACEMENT_SIGMA = 1e-3  # standard deviation of the placement of a joint, by machining and assembly [m]
 
 
-@dataclass(frozen=True, eq=False)
-class CalibrationTask:
-    """Problem and options of a calibration."""
-
-    problem: CalibrationProblem  # problem on all samples
-    config: CalibrationConfig  # prior knowledge
-    held_out: NDArray[np.bool_]  # whether each sample is held out of the fit, shape (K,)
-    leave_one_out: bool = False  # whether the fit is also evaluated by leave-one-out
-
-
 def calibrate(
-    task: CalibrationTask, progress: Callable[[str], None] = lambda _what: None
+    problem: CalibrationProblem,
+    held_out: NDArray[np.bool_],
+    *,
+    one_by_one: bool = False,
+    progress: Callable[[str], None] = lambda _what: None,
 ) -> CalibrationReport:
     """Fit the offsets, decide which of them are written, and report errors before and after.
+
+    Args:
+        problem: The problem on all samples.
+        held_out: Whether each sample is held out of the fit, shape (K,).
+        one_by_one: Whether the fit is also evaluated by leave-one-out.
+        progress: Called with the name of each step.
 
     Raises:
         MeasurementError: If there are too few samples for the unknowns, or residuals are not finite.
         ConfigurationError: If all samples are held out.
     """
-    everything, fitted = task.problem, np.flatnonzero(~task.held_out)
-    _check_rows(everything, len(fitted))
+    fitted = np.flatnonzero(~held_out)
+    _check_rows(problem, len(fitted))
     progress("fit")
-    problem = everything.subset(fitted)
-    solution = solve(problem)
-    found = np.abs(solution.x[: problem.unknowns.n_offsets])
-    limit = np.maximum(task.config.identifiable_sigma * problem.chain.scale, found / SIGNIFICANT)
+    training = problem.subset(fitted)
+    solution = solve(training)
+    found = np.abs(solution.x[: training.unknowns.n_offsets])
+    limit = np.maximum(problem.config.identifiable_sigma * training.scale, found / SIGNIFICANT)
     progress("errors of the description")
-    systematic = placement_sigma(problem, solution)
-    knowledge = offset_knowledge(problem.unknowns, solution, limit, systematic)
-    joints = _joints(problem, solution, knowledge, systematic)
+    systematic = placement_sigma(training, solution)
+    knowledge = offset_knowledge(training.unknowns, solution, limit, systematic)
+    joints = _joints(training, solution, knowledge, systematic)
     known = np.array([joint.identifiability is OffsetIdentifiability.IDENTIFIABLE for joint in joints])
-    before = with_offsets(problem, solution, np.zeros(len(known)))
-    alone = only(problem, solution, known)
-    test = everything.subset(np.flatnonzero(task.held_out)) if task.held_out.any() else None
-    trial = applied_errors(problem, alone, known) if known.any() else None
+    before = with_offsets(training, solution, np.zeros(len(known)))
+    alone = only(training, solution, known)
+    test = problem.subset(np.flatnonzero(held_out)) if held_out.any() else None
+    trial = applied_errors(training, alone, known) if known.any() else None
     worse = test is not None and _cost(test, alone.x, solution) > _cost(test, before, solution)
     keep = known & (trial is not None and trial.gains and not worse)
     states = {"before": before, "after": solution.x, "written": alone.x if keep.any() else before}
@@ -77,26 +77,26 @@ def calibrate(
         replace(joint, offset=float(x)) if kept else joint
         for joint, x, kept in zip(joints, alone.x[: len(joints)], keep, strict=True)
     )
-    rms = _errors(problem, test, solution, states)
-    if task.leave_one_out:
+    rms = _errors(training, test, solution, states)
+    if one_by_one:
         progress("leave one out")
-        rms["leave_one_out"] = channel_rms(problem, leave_one_out(problem, solution))
+        rms["leave_one_out"] = channel_rms(training, leave_one_out(training, solution))
     if trial:
         rms |= {"left_out_before": trial.before, "left_out_written": trial.written}
     warnings = _warnings(solution, knowledge)
     warnings += _refusal(joints, known, trial, worse=worse)
     return CalibrationReport(
-        kind=task.problem.kind,
+        kind=problem.kind,
         joints=joints,
         rank=knowledge.rank,
-        channels=_channels(problem, rms),
-        noise={c.name: float(s) for c, s in zip(problem.channels, solution.sigma, strict=True)},
+        channels=_channels(training, rms),
+        noise={c.name: float(s) for c, s in zip(training.channels, solution.sigma, strict=True)},
         samples=len(fitted),
-        held_out=int(task.held_out.sum()),
+        held_out=int(held_out.sum()),
         outliers=int((solution.weights < 0.5).sum()),
-        heights_before=_heights(everything, solution, states["before"]),
-        written_heights=_heights(everything, solution, states["written"]),
-        is_held_out=task.held_out.astype(float),
+        heights_before=_heights(problem, solution, states["before"]),
+        written_heights=_heights(problem, solution, states["written"]),
+        is_held_out=held_out.astype(float),
         converged=solution.converged,
         warnings=tuple(warnings),
         written_joints=tuple(j.joint for j, kept in zip(joints, keep, strict=True) if kept),
@@ -200,7 +200,7 @@ def placement_sigma(problem: CalibrationProblem, solution: Solution) -> Array:
     levels = zip(problem.channels, solution.sigma, strict=True)
     lengths = [np.sqrt(channel.components) * sigma for channel, sigma in levels if channel.unit == "m"]
     left = next_step(problem, solution)
-    for joint in problem.chain.kinematics.moving:
+    for joint in problem.kinematics.moving:
         for shift in min(PLACEMENT_SIGMA, *lengths) * np.eye(3):
             squares += (next_step(problem.displaced(joint, shift), solution) - left)[:n] ** 2
     sigma: Array = np.sqrt(squares)
@@ -255,7 +255,7 @@ def _joints(
     problem: CalibrationProblem, solution: Solution, knowledge: OffsetKnowledge, systematic: Array
 ) -> tuple[JointOffset, ...]:
     sigma = np.hypot(np.sqrt(np.diag(solution.covariance))[: len(systematic)], systematic)
-    units = ["m" if slide else "rad" for slide in problem.chain.kinematics.prismatic]
+    units = ["m" if slide else "rad" for slide in problem.kinematics.prismatic]
     columns = (solution.x.tolist(), sigma.tolist(), knowledge.kinds, units)
     rows = zip(problem.unknowns.names, *columns, strict=False)  # the first ones are the offsets
     return tuple(JointOffset(*row) for row in rows)

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from inertial_estimation.calibration.problem import (
-    CalibratedChain,
+    CalibrationConfig,
     CalibrationProblem,
     Channel,
     Linearisation,
     Numbers,
 )
-from inertial_estimation.models.chain_kinematics import FramePoses
+from inertial_estimation.models.chain_kinematics import ChainKinematics, FramePoses
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import exp_so3, skew, vector, with_vertical
@@ -50,16 +50,24 @@ class FlatFeetProblem(CalibrationProblem):
     kind = "flat-feet"
 
     def __init__(
-        self, chain: CalibratedChain, soles: Sequence[Array], imus: Sequence[ImuOrientations]
+        self,
+        kinematics: ChainKinematics,
+        q: Array,
+        config: CalibrationConfig,
+        soles: Sequence[Array],
+        imus: Sequence[ImuOrientations],
     ) -> None:
         """Set up the problem.
 
         Args:
-            chain: Chain with the base as reference, whose frames are the contact of each sole, then each IMU.
+            kinematics: Chain with the base as reference, whose frames are the contact of each sole, then each
+                IMU.
+            q: Measured positions in the model's order [rad or m], shape (K, n_joints).
+            config: Prior knowledge.
             soles: Corners of each sole in its contact frame [m], shape (c, 3) each.
             imus: Orientations of each IMU; without any, the tilt of the base follows from the soles.
         """
-        super().__init__(chain)
+        super().__init__(kinematics, q, config)
         self.soles, self.imus = tuple(soles), tuple(imus)
         self.use_yaw = any(imu.use_yaw for imu in imus)
         self._mixed = [_combinations(corners) for corners in self.soles]
@@ -80,7 +88,7 @@ class FlatFeetProblem(CalibrationProblem):
         The orientation is the mean of the IMU readings transformed to the base; without IMUs, the mean
         normal of the soles is vertical.
         """
-        poses = self.chain.poses(np.zeros(self.chain.n))
+        poses = self.poses(np.zeros(self.unknowns.n_offsets))
         local: Array = np.zeros((self.n_samples, 4, 3))
         for k in range(self.n_samples):
             R = self._start_orientation(poses, k)
@@ -107,7 +115,7 @@ class FlatFeetProblem(CalibrationProblem):
 
     def heights(self, x: Array, local: Array) -> Array:
         """Return the heights of all corners above their mean in each sample [m], shape (K, N)."""
-        poses, R_WB = self.chain.poses(x), local[:, :3]
+        poses, R_WB = self.poses(x), local[:, :3]
         columns = []
         for i, corners in enumerate(self.soles):
             p_B = poses.p_SF[:, i, None] + np.einsum("kij,cj->kci", poses.R_SF[:, i], corners)
@@ -118,7 +126,7 @@ class FlatFeetProblem(CalibrationProblem):
 
     def linearise(self, x: Array, local: Array) -> Linearisation:
         """Return combined heights and orientation errors, with derivatives."""
-        poses, R_WB, z = self.chain.poses(x), local[:, :3], local[:, 3, 0]
+        poses, R_WB, z = self.poses(x), local[:, :3], local[:, 3, 0]
         parts = []
         for i, (corners, mixed) in enumerate(zip(self.soles, self._mixed, strict=True)):
             rows = self._heights(poses, R_WB, z, i, corners)

@@ -70,40 +70,6 @@ class Linearisation:
     by_local: Array  # L, derivatives by the local unknowns of each sample, shape (K, m, l); l may be 0
 
 
-class CalibratedChain:
-    """Kinematic chain with joint offsets.
-
-    Attributes:
-        kinematics: The frames and joints.
-        q: Measured positions in the model's order [rad or m], shape (K, n_joints).
-        n: Number of offsets.
-        scale: Unit of each offset: 1 rad, or `SLIDE_M` for a prismatic joint, shape (n,).
-    """
-
-    def __init__(self, kinematics: ChainKinematics, q: Array, config: CalibrationConfig) -> None:
-        self.kinematics, self.q, self._config = kinematics, q, config
-        self.n = len(kinematics.joints)
-        self.scale = np.where(kinematics.prismatic, SLIDE_M, 1.0)
-
-    def subset(self, rows: Numbers) -> "CalibratedChain":
-        """Return the chain restricted to some of the samples."""
-        part = copy.copy(self)
-        part.q = self.q[rows]
-        return part
-
-    def unknowns(self, nuisances: Sequence[tuple[str, float, float]]) -> Unknowns:
-        """Return the offsets, followed by nuisances of the problem: name, prior sigma, centre of each."""
-        added, sigmas, centres = zip(*nuisances, strict=True) if nuisances else ((), (), ())
-        sigma = np.concatenate((self._config.offset_sigma * self.scale, sigmas))
-        return Unknowns(
-            (*self.kinematics.joints, *added), self.n, sigma, np.array([*[0.0] * self.n, *centres])
-        )
-
-    def poses(self, x: Array) -> FramePoses:
-        """Return poses and derivatives at the offsets, which are the first n of the common unknowns x."""
-        return self.kinematics.poses(self.q, x[: self.n])
-
-
 class CalibrationProblem(ABC):
     """A family of nonlinear least squares problems with a few common and many local unknowns.
 
@@ -111,18 +77,42 @@ class CalibrationProblem(ABC):
         kind: Name of the kind of calibration.
         channels: The kinds of rows.
         channel_of_row: Index into `channels` of each of the m rows of a sample, shape (m,).
-        chain: The kinematic chain, with the measured positions of all samples.
+        kinematics: The frames and joints.
+        q: Measured positions of all samples in the model's order [rad or m], shape (K, n_joints).
+        config: Prior knowledge.
+        scale: Unit of each offset: 1 rad, or `SLIDE_M` for a prismatic joint, shape (n_offsets,).
         unknowns: The common unknowns.
-        n_samples: Number of samples K.
     """
 
     kind: ClassVar[str] = ""
     channels: tuple[Channel, ...]
     channel_of_row: Numbers
 
-    def __init__(self, chain: CalibratedChain, nuisances: Sequence[tuple[str, float, float]] = ()) -> None:
-        self.chain, self.n_samples, self._nuisances = chain, len(chain.q), nuisances
-        self.unknowns = chain.unknowns(nuisances)
+    def __init__(
+        self,
+        kinematics: ChainKinematics,
+        q: Array,
+        config: CalibrationConfig,
+        nuisances: Sequence[tuple[str, float, float]] = (),
+    ) -> None:
+        """Set the chain and its postures; nuisances (name, prior sigma, centre each) follow the offsets."""
+        self.kinematics, self.q, self.config = kinematics, q, config
+        self.scale = np.where(kinematics.prismatic, SLIDE_M, 1.0)
+        n = len(kinematics.joints)
+        names, sigmas, centres = zip(*nuisances, strict=True) if nuisances else ((), (), ())
+        sigma = np.concatenate((config.offset_sigma * self.scale, sigmas))
+        self.unknowns = Unknowns(
+            (*kinematics.joints, *names), n, sigma, np.concatenate((np.zeros(n), centres))
+        )
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples K."""
+        return len(self.q)
+
+    def poses(self, x: Array) -> FramePoses:
+        """Return poses and derivatives of all samples at the offsets, the first of the common unknowns x."""
+        return self.kinematics.poses(self.q, x[: self.unknowns.n_offsets])
 
     @abstractmethod
     def linearise(self, x: Array, local: Array) -> Linearisation:
@@ -145,12 +135,11 @@ class CalibrationProblem(ABC):
     def displaced(self: Problem, joint: str, shift: Array) -> Problem:
         """Return the same problem with the placement of a joint shifted in its parent body [m]."""
         part = copy.copy(self)
-        part.chain = copy.copy(self.chain)
-        part.chain.kinematics = self.chain.kinematics.displaced(joint, shift)
+        part.kinematics = self.kinematics.displaced(joint, shift)
         return part
 
     def subset(self: Problem, rows: Numbers) -> Problem:
         """Return the same problem on some of the samples, with the same unknowns."""
         part = copy.copy(self)
-        part.chain, part.n_samples = self.chain.subset(rows), len(rows)
+        part.q = self.q[rows]
         return part

@@ -3,12 +3,13 @@
 import numpy as np
 
 from inertial_estimation.calibration.problem import (
-    CalibratedChain,
+    CalibrationConfig,
     CalibrationProblem,
     Channel,
     Linearisation,
     Numbers,
 )
+from inertial_estimation.models.chain_kinematics import ChainKinematics
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import exp_so3, left_jacobian_so3, skew, skews
@@ -29,12 +30,15 @@ class MarkerProblem(CalibrationProblem):
     channels = MARKER_CHANNELS
     channel_of_row = np.zeros(3, dtype=int)
 
-    def __init__(self, chain: CalibratedChain, positions_C: Array) -> None:
+    def __init__(
+        self, kinematics: ChainKinematics, q: Array, config: CalibrationConfig, positions_C: Array
+    ) -> None:
         """Set up a chain whose first frame carries the marker, at positions in the cameras' frame, (K, 3)."""
         self.positions_C = positions_C
-        self._A, start = aligned(chain.poses(np.zeros(chain.n)).p_SF[:, 0], positions_C)
+        nominal = kinematics.poses(q, np.zeros(len(kinematics.joints)))
+        self._A, start = aligned(nominal.p_SF[:, 0], positions_C)
         super().__init__(
-            chain,
+            *(kinematics, q, config),
             [
                 *((f"camera_rotation_{i}", LOOSE_SIGMA, 0.0) for i in "xyz"),
                 *((f"camera_position_{i}", LOOSE_SIGMA, float(start[k])) for k, i in enumerate("xyz")),
@@ -50,7 +54,7 @@ class MarkerProblem(CalibrationProblem):
 
     def linearise(self, x: Array, local: Array) -> Linearisation:
         """Return measured minus predicted positions, with derivatives."""
-        poses, n = self.chain.poses(x), self.chain.n
+        poses, n = self.poses(x), self.unknowns.n_offsets
         a, t, m = x[n : n + 3], x[n + 3 : n + 6], x[n + 6 : n + 9]
         R_CS = exp_so3(a) @ self._A
         R, p = poses.R_SF[:, 0], poses.p_SF[:, 0]
@@ -95,13 +99,13 @@ class PlaneProblem(CalibrationProblem):
     channels = PLANE_CHANNELS
     channel_of_row = np.arange(3)
 
-    def __init__(self, chain: CalibratedChain) -> None:
+    def __init__(self, kinematics: ChainKinematics, q: Array, config: CalibrationConfig) -> None:
         """Set up a chain whose first frame is held on the plane.
 
         The flush axis is the frame's axis that is most nearly constant over the postures, with the sign that
         points along the reference's z unless both are nearly perpendicular.
         """
-        poses = chain.poses(np.zeros(chain.n))
+        poses = kinematics.poses(q, np.zeros(len(kinematics.joints)))
         R_SF = poses.R_SF[:, 0]
         self.axis_F = _constant_axis(R_SF)
         mean = (R_SF @ self.axis_F).mean(axis=0)
@@ -111,7 +115,7 @@ class PlaneProblem(CalibrationProblem):
         self._across_F = _across(self.axis_F)
         height = float((poses.p_SF[:, 0] @ self.normal_S).mean())
         super().__init__(
-            chain,
+            *(kinematics, q, config),
             [
                 ("plane_tilt_1", LOOSE_SIGMA, 0.0),
                 ("plane_tilt_2", LOOSE_SIGMA, 0.0),
@@ -123,7 +127,7 @@ class PlaneProblem(CalibrationProblem):
 
     def linearise(self, x: Array, local: Array) -> Linearisation:
         """Return height, roll and pitch on the plane, with derivatives."""
-        poses, n = self.chain.poses(x), self.chain.n
+        poses, n = self.poses(x), self.unknowns.n_offsets
         a, u = x[n : n + 2] @ self._across_S, x[n + 3 : n + 5] @ self._across_F
         normal, face = exp_so3(a) @ self.normal_S, exp_so3(u) @ self.axis_F
         d_normal = _turned(a, self.normal_S) @ self._across_S.T  # (3, 2)

@@ -5,9 +5,11 @@ import math
 import sys
 from collections.abc import Mapping
 
-from inertial_estimation.calibration.calibrate import CalibrationTask, calibrate
+from inertial_estimation.calibration.calibrate import calibrate
 from inertial_estimation.calibration.calibration_report import DISPLAY_UNITS, CalibrationReport
-from inertial_estimation.calibration.problem import CalibrationConfig
+from inertial_estimation.calibration.flat_feet import FlatFeetProblem, ImuOrientations
+from inertial_estimation.calibration.problem import CalibrationConfig, CalibrationProblem
+from inertial_estimation.calibration.single_frame import MarkerProblem, PlaneProblem
 from inertial_estimation.commands.terminal import (
     drawing,
     print_warnings,
@@ -21,9 +23,7 @@ from inertial_estimation.files.outputs import check_output_folder, result_folder
 from inertial_estimation.offline.calibration_setup import (
     CalibrationSetup,
     calibration_setup,
-    flat_feet_task,
-    marker_task,
-    plane_task,
+    orientations,
     write_offsets,
 )
 from inertial_estimation.offline.postures import (
@@ -49,10 +49,13 @@ def run(args: argparse.Namespace) -> int:
     folder = check_output_folder(args.output, overwrite=args.overwrite)
     config = build_config(CalibrationConfig, own, where="--param")
     setup = calibration_setup(load_configs(args.config).overridden(shared), urdf=args.urdf)
-    tasks = {"flat-feet": _flat_feet, "plane": _plane, "marker": _marker}
-    task, table = tasks[args.kind](args, setup, config)
+    kinds = {"flat-feet": _flat_feet, "plane": _plane, "marker": _marker}
+    problem, table = kinds[args.kind](args, setup, config)
+    one_by_one = args.kind != "flat-feet"  # whose postures are many
     with progress_bar("calibrate", math.nan) as show:
-        report = calibrate(task, lambda what: show(0.0, what))
+        report = calibrate(
+            problem, table.held_out, one_by_one=one_by_one, progress=lambda what: show(0.0, what)
+        )
     for reason, count in table.dropped.items():
         print(f"{count} postures left out: {reason}", file=sys.stderr)
     print_warnings(report.warnings)
@@ -75,12 +78,15 @@ def run(args: argparse.Namespace) -> int:
 
 def _flat_feet(
     args: argparse.Namespace, setup: CalibrationSetup, config: CalibrationConfig
-) -> tuple[CalibrationTask, PostureTable]:
+) -> tuple[CalibrationProblem, PostureTable]:
     is_bag, remap = args.source.suffix.lower() != ".csv", dict(args.remap)
     imus = _imu_topics(args.imu_link, setup, remap, is_bag=is_bag)
-    setup.check_feet()
+    if len(setup.contacts) < 2:
+        raise ConfigurationError(
+            f"flat feet need at least two contacts; 'contacts' has {listing(setup.config.contacts)}"
+        )
     frames = [*(contact.frame for contact in setup.contacts), *imus]
-    moving = setup.chain(setup.robot.base_link, frames).moving
+    chain = setup.chain(setup.robot.base_link, frames, args.joints)
     if is_bag:
         with recording_with_warnings(args.source) as recording:
             table = read_bag_postures(
@@ -91,14 +97,15 @@ def _flat_feet(
                 imu_topics=imus,
                 interval_s=args.interval,
                 held_out_interval_s=args.held_out_interval or None,
-                joints=moving,
+                joints=chain.moving,
             )
     else:
         columns = [f"{link}/{name}" for link in imus for name in (*QUATERNION, *VERTICAL)]
-        table = read_postures(args.source, setup.robot, moving, measured=columns)
+        table = read_postures(args.source, setup.robot, chain.moving, measured=columns)
     table = setup.corrected(table)
-    how = {"patterns": args.joints, "use_yaw": args.use_yaw, "source": str(args.source)}
-    return flat_feet_task(setup, table, list(imus), config, **how), table
+    measured = [orientations(table, link, args.use_yaw, str(args.source)) for link in imus]
+    readings = [ImuOrientations(R_WI, args.use_yaw) for R_WI in measured]
+    return FlatFeetProblem(chain, table.q, config, setup.soles, readings), table
 
 
 def _imu_topics(
@@ -127,21 +134,22 @@ def _imu_topics(
 
 def _plane(
     args: argparse.Namespace, setup: CalibrationSetup, config: CalibrationConfig
-) -> tuple[CalibrationTask, PostureTable]:
+) -> tuple[CalibrationProblem, PostureTable]:
     reference = args.reference or setup.ground
     joints = args.joints or setup.beyond_base(reference, args.frame)
     chain = setup.chain(reference, [args.frame], joints)
     table = setup.corrected(read_postures(args.source, setup.robot, chain.moving))
-    return plane_task(chain, table, config), table
+    return PlaneProblem(chain, table.q, config), table
 
 
 def _marker(
     args: argparse.Namespace, setup: CalibrationSetup, config: CalibrationConfig
-) -> tuple[CalibrationTask, PostureTable]:
+) -> tuple[CalibrationProblem, PostureTable]:
     chain = setup.chain(args.reference or setup.robot.base_link, [args.frame], args.joints)
     columns = [f"{axis}{args.marker}" for axis in "xyz"]
     table = setup.corrected(read_postures(args.source, setup.robot, chain.moving, measured=columns))
-    return marker_task(chain, table, table.stacked(columns, str(args.source)), config), table
+    positions_C = table.stacked(columns, str(args.source))
+    return MarkerProblem(chain, table.q, config, positions_C), table
 
 
 def _print_summary(report: CalibrationReport) -> None:

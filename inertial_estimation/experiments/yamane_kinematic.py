@@ -14,7 +14,7 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from inertial_estimation.calibration.flat_feet import FlatFeetProblem, ImuOrientations
-from inertial_estimation.calibration.problem import CalibratedChain, CalibrationConfig
+from inertial_estimation.calibration.problem import CalibrationConfig
 from inertial_estimation.calibration.solver import Solution, fit_local, solve
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ModelError
@@ -165,7 +165,7 @@ def yamane_cost(problem: FlatFeetProblem, x: Array, local: Array, distance: floa
     """
     heights = problem.heights(x, local)
     total = float((heights**2).mean())
-    poses = problem.chain.poses(x)
+    poses = problem.poses(x)
     for i, imu in enumerate(problem.imus):
         E = local[:, :3] @ poses.R_SF[:, len(problem.soles) + i] @ np.swapaxes(imu.R_WI, 1, 2)
         tilted = 4.0 * (1.0 - E[:, 2, 2])  # of the smallest rotation of E e_z to e_z: the yaw is not used
@@ -197,7 +197,7 @@ def kinematic_trial(
     q[:, columns] += np.deg2rad(joint_noise_deg) * rng.standard_normal((len(q), n))
     imus = _measured(kinematics, data, np.deg2rad(imu_noise_deg), rng)
     soles = contact_points(StanceConfig(soles=FULL.soles * 2), FEET)
-    problem = FlatFeetProblem(CalibratedChain(kinematics, q, CalibrationConfig()), soles, imus)
+    problem = FlatFeetProblem(kinematics, q, CalibrationConfig(), soles, imus)
     return KinematicTrial(problem, offsets)
 
 

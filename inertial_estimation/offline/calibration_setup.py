@@ -1,4 +1,4 @@
-"""Calibration tasks from a robot's parameter file and postures: chain, frames and soles."""
+"""The robot of a calibration, from a parameter file: chain, frames, soles; the file of its offsets."""
 
 import fnmatch
 from collections.abc import Mapping, Sequence
@@ -7,13 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from inertial_estimation.calibration.calibrate import CalibrationTask
 from inertial_estimation.calibration.calibration_report import CalibrationReport
-from inertial_estimation.calibration.flat_feet import FlatFeetProblem, ImuOrientations, upright
-from inertial_estimation.calibration.problem import CalibratedChain, CalibrationConfig
-from inertial_estimation.calibration.single_frame import MarkerProblem, PlaneProblem
+from inertial_estimation.calibration.flat_feet import upright
 from inertial_estimation.configuration.config_file import ConfigFile
-from inertial_estimation.configuration.node_configs import all_parameters
+from inertial_estimation.configuration.node_configs import robot_config
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, MeasurementError, listing
 from inertial_estimation.files.outputs import write_text
@@ -62,22 +59,11 @@ class CalibrationSetup:
             table, q=table.q + values_by_joint("joint_offsets", known.joints, known.values, self.robot, 0.0)
         )
 
-    def check_feet(self) -> None:
-        """Check that the robot has at least two contacts to stand on.
-
-        Raises:
-            ConfigurationError: If it has fewer.
-        """
-        if len(self.contacts) < 2:
-            raise ConfigurationError(
-                f"flat feet need at least two contacts; 'contacts' has {listing(self.config.contacts)}"
-            )
-
     def beyond_base(self, reference: str, frame: str) -> tuple[str, ...]:
         """Return the joints between the base and a frame that do not move the reference.
 
-        If the reference is a sole, joints of its leg are left out: `flat_feet_task`, with the other foot on
-        the ground, too, calibrates those.
+        If the reference is a sole, joints of its leg are left out: flat feet calibrate those, with the other
+        foot on the ground, too.
         """
         between = ChainKinematics(self.robot, reference=reference, frames=[frame]).moving
         base = self.robot.base_link
@@ -117,66 +103,15 @@ def calibration_setup(file: ConfigFile, *, urdf: str = "") -> CalibrationSetup:
         ConfigurationError: If a parameter is misspelt or out of bounds.
         ~inertial_estimation.errors.ModelError: If the description is missing or lacks a name in use.
     """
-    file.check_shared(all_parameters())
-    where = f"section '/**' of {file.name}"
-    known = {spec.name for spec in iterate_parameters(RobotConfig)}
-    config = build_config(RobotConfig, file.anywhere(known), where=where, origins=file.origins_of())
+    config = robot_config(file)
     standing = {f"stance.{spec.name}" for spec in iterate_parameters(StanceConfig)}
     stance = {name.removeprefix("stance."): value for name, value in file.anywhere(standing).items()}
     setup = robot_from_config(config, read_urdf(urdf or config.urdf, folder=Path(file.name).parent))
     robot, contacts = setup.robot, setup.contacts
     offsets = config.joint_offsets
     values_by_joint("joint_offsets", offsets.joints, offsets.values, robot, 0.0)  # raises if invalid
-    points = contact_points(build_config(StanceConfig, stance, where=where), config.contacts)
+    points = contact_points(build_config(StanceConfig, stance, where=file.name), config.contacts)
     return CalibrationSetup(robot, config, contacts, points)
-
-
-def plane_task(
-    kinematics: ChainKinematics, table: PostureTable, config: CalibrationConfig
-) -> CalibrationTask:
-    """Return the calibration of one frame held flush on a plane."""
-    problem = PlaneProblem(CalibratedChain(kinematics, table.q, config))
-    return CalibrationTask(problem, config, table.held_out, leave_one_out=True)
-
-
-def marker_task(
-    kinematics: ChainKinematics, table: PostureTable, positions_C: Array, config: CalibrationConfig
-) -> CalibrationTask:
-    """Return the calibration from a marker at positions in the cameras' frame [m]; see `MarkerProblem`."""
-    problem = MarkerProblem(CalibratedChain(kinematics, table.q, config), positions_C)
-    return CalibrationTask(problem, config, table.held_out, leave_one_out=True)
-
-
-def flat_feet_task(
-    setup: CalibrationSetup,
-    table: PostureTable,
-    imu_links: Sequence[str],
-    config: CalibrationConfig,
-    *,
-    patterns: Sequence[str] = (),
-    use_yaw: bool = False,
-    source: str = "the postures",
-) -> CalibrationTask:
-    """Return the flat-feet calibration; see `FlatFeetProblem`.
-
-    Args:
-        setup: The robot.
-        table: Postures, with orientation columns ``link/qx`` ... or ``link/up_x`` ... for each IMU link.
-        imu_links: Links with an IMU; if empty, the tilt of the base follows from the soles.
-        config: Prior knowledge.
-        patterns: Names or patterns of joints to calibrate; if empty, all between soles and IMUs.
-        use_yaw: Whether the IMUs share one yaw reference.
-        source: Name of the postures in messages.
-
-    Raises:
-        ConfigurationError: If the robot has fewer than two contacts.
-    """
-    setup.check_feet()
-    frames = [*(contact.frame for contact in setup.contacts), *imu_links]
-    kinematics = setup.chain(setup.robot.base_link, frames, patterns)
-    imus = [ImuOrientations(_orientations(table, link, use_yaw, source), use_yaw) for link in imu_links]
-    problem = FlatFeetProblem(CalibratedChain(kinematics, table.q, config), setup.soles, imus)
-    return CalibrationTask(problem, config, table.held_out)
 
 
 def write_offsets(path: Path, report: CalibrationReport, known: Mapping[str, float] | None = None) -> Path:
@@ -210,8 +145,19 @@ def write_offsets(path: Path, report: CalibrationReport, known: Mapping[str, flo
     return write_text(path, "\n".join(lines))
 
 
-def _orientations(table: PostureTable, link: str, use_yaw: bool, source: str) -> Array:
-    """Return orientations of one link, shape (K, 3, 3), from quaternions or only from the vertical."""
+def orientations(table: PostureTable, link: str, use_yaw: bool, source: str) -> Array:
+    """Return orientations of one link, shape (K, 3, 3), from quaternions or only from the vertical.
+
+    Args:
+        table: Postures with the columns ``link/qx`` ... or ``link/up_x`` ...
+        link: Link with an IMU.
+        use_yaw: Whether its yaw is used, too.
+        source: Name of the postures in messages.
+
+    Raises:
+        RecordingError: If a column is missing.
+        MeasurementError: If a quaternion or vertical is impossible, or there is no yaw to use.
+    """
     if f"{link}/qw" in table.columns:
         quaternions = table.stacked([f"{link}/q{i}" for i in "xyzw"], source)
         size = np.linalg.norm(quaternions, axis=1)

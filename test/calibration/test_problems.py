@@ -13,16 +13,10 @@ from support.calibration_scenes import SOLE, Scene, feet_motion, feet_scene, mar
 from support.example_robots import talos
 from support.urdf import joint_xml, link_xml, robot_xml
 
-from inertial_estimation.calibration.calibrate import (
-    CalibrationTask,
-    calibrate,
-    leave_one_out,
-    only,
-    with_offsets,
-)
+from inertial_estimation.calibration.calibrate import calibrate, leave_one_out, only, with_offsets
 from inertial_estimation.calibration.calibration_report import CalibrationReport
 from inertial_estimation.calibration.flat_feet import FlatFeetProblem, ImuOrientations
-from inertial_estimation.calibration.problem import CalibratedChain, CalibrationConfig, CalibrationProblem
+from inertial_estimation.calibration.problem import CalibrationConfig, CalibrationProblem
 from inertial_estimation.calibration.single_frame import MarkerProblem, PlaneProblem
 from inertial_estimation.calibration.solver import OffsetIdentifiability, fit_local, offset_knowledge, solve
 from inertial_estimation.errors import ConfigurationError, ModelError
@@ -39,20 +33,19 @@ def problems() -> list[CalibrationProblem]:
     rng = np.random.default_rng(3)
     q = rng.uniform(-0.5, 0.5, (3, talos().n_joints))
     arm = ChainKinematics(talos(), reference="left_sole_link", frames=["arm_left_7_link"])
-    chain = CalibratedChain(arm, q, CalibrationConfig())
+    config = CalibrationConfig()
     body = ChainKinematics(
         talos(),
         reference="base_link",
         frames=["left_sole_link", "right_sole_link", "imu_link", "torso_2_link"],
     )
-    feet = CalibratedChain(body, q, CalibrationConfig())
     turned = feet_motion().R_WB[:3]
     imus = [ImuOrientations(turned), ImuOrientations(turned, use_yaw=True)]
     return [
-        PlaneProblem(chain),
-        MarkerProblem(chain, rng.standard_normal((3, 3))),
-        FlatFeetProblem(feet, [SOLE, SOLE], imus),
-        FlatFeetProblem(feet, [SOLE, np.zeros((1, 3))], imus),
+        PlaneProblem(arm, q, config),
+        MarkerProblem(arm, q, config, rng.standard_normal((3, 3))),
+        FlatFeetProblem(body, q, config, [SOLE, SOLE], imus),
+        FlatFeetProblem(body, q, config, [SOLE, np.zeros((1, 3))], imus),
     ]
 
 
@@ -112,11 +105,11 @@ def test_joints_not_between_imu_and_soles_are_not_identifiable() -> None:
         talos(),
         reference="base_link",
         frames=["left_sole_link", "right_sole_link", "base_link"],
-        joints=(*feet.chain.kinematics.joints, "torso_1_joint", "torso_2_joint"),
+        joints=(*feet.kinematics.joints, "torso_1_joint", "torso_2_joint"),
     )
-    chain = CalibratedChain(kinematics, feet.chain.q, CalibrationConfig())
-    solution = solve(FlatFeetProblem(chain, feet.soles, feet.imus))
-    kinds = offset_knowledge(chain.unknowns([]), solution, 0.01).kinds
+    problem = FlatFeetProblem(kinematics, feet.q, feet.config, feet.soles, feet.imus)
+    solution = solve(problem)
+    kinds = offset_knowledge(problem.unknowns, solution, 0.01).kinds
     assert kinds[12:] == (OffsetIdentifiability.NOT, OffsetIdentifiability.NOT)
     assert set(kinds[:12]) == {OffsetIdentifiability.IDENTIFIABLE}
     assert solution.x[12:] == pytest.approx(np.zeros(2), abs=1e-12)
@@ -125,7 +118,7 @@ def test_joints_not_between_imu_and_soles_are_not_identifiable() -> None:
 def test_postures_all_alike_identify_no_joint_alone() -> None:
     scene = feet_scene(np.random.default_rng(2), imus=("base_link",), imu_noise=1e-3, use_yaw=False)
     alike = scene.problem.subset(np.zeros(40, dtype=int))
-    report = calibrate(CalibrationTask(alike, CalibrationConfig(), np.zeros(40, bool)))
+    report = calibrate(alike, np.zeros(40, bool))
     assert all(j.identifiability is not OffsetIdentifiability.IDENTIFIABLE for j in report.joints)
     assert report.written == ()
 
@@ -154,7 +147,7 @@ def test_leave_one_out_is_a_calibration_without_the_row() -> None:
     before = leave_one_out(problem, solution)
     moved = problem.positions_C.copy()
     moved[5] += np.array([0.01, 0.0, -0.02])
-    changed = MarkerProblem(problem.chain, moved)
+    changed = MarkerProblem(problem.kinematics, problem.q, problem.config, moved)
     changed._A, changed.unknowns = problem._A, problem.unknowns
     after = leave_one_out(changed, solution)
     assert after[5] - before[5] == pytest.approx([0.01, 0.0, -0.02], abs=1e-5)
@@ -168,7 +161,7 @@ def test_samples_that_are_all_held_out_are_refused() -> None:
     assert start.residual[:, 0].mean() == pytest.approx(0.0, abs=1e-12), "at the mean height of the hand"
     few = scene.problem.subset(np.arange(3))
     with pytest.raises(ConfigurationError, match="every sample is held out"):
-        calibrate(CalibrationTask(few, CalibrationConfig(), np.ones(3, bool)))
+        calibrate(few, np.ones(3, bool))
 
 
 def test_only_joints_between_the_frames_move_them() -> None:
@@ -215,8 +208,8 @@ def slider() -> RobotModel:
     return RobotModel.from_urdf(robot_xml(*map(link_xml, names), *joints), floating_base=False)
 
 
-def calibrated(problem: CalibrationProblem, config: CalibrationConfig) -> CalibrationReport:
-    return calibrate(CalibrationTask(problem, config, np.zeros(problem.n_samples, bool)))
+def calibrated(problem: CalibrationProblem) -> CalibrationReport:
+    return calibrate(problem, np.zeros(problem.n_samples, bool))
 
 
 @pytest.fixture(scope="module")
@@ -231,10 +224,8 @@ def slid() -> CalibrationReport:
         points.append(data.oMf[frame] * np.array([0.1, 0.15, 0.05]))
     kinematics = ChainKinematics(robot, reference="base", frames=["link_twist"])
     assert kinematics.prismatic == (False, True, False, False)
-    config = CalibrationConfig()
-    chain = CalibratedChain(kinematics, q - [0.0, 0.012, 0.03, 0.0], config)
     noisy = np.array(points) + 1e-4 * rng.standard_normal((30, 3))
-    return calibrated(MarkerProblem(chain, noisy), config)
+    return calibrated(MarkerProblem(kinematics, q - [0.0, 0.012, 0.03, 0.0], CalibrationConfig(), noisy))
 
 
 def test_the_offset_of_a_prismatic_joint_is_in_metres(slid, tmp_path) -> None:
@@ -256,14 +247,15 @@ def test_the_offset_of_a_prismatic_joint_is_in_metres(slid, tmp_path) -> None:
 
 def test_a_decimetre_of_a_prismatic_joint_counts_as_a_radian() -> None:
     kinematics = ChainKinematics(slider(), reference="base", frames=["link_twist"])
-    chain = CalibratedChain(kinematics, np.zeros((1, 4)), CalibrationConfig(offset_sigma=0.3))
-    assert chain.unknowns([]).prior_sigma == pytest.approx([0.3, 0.03, 0.3, 0.3])
+    problem = PlaneProblem(kinematics, np.zeros((1, 4)), CalibrationConfig(offset_sigma=0.3))
+    assert problem.unknowns.prior_sigma[:4] == pytest.approx([0.3, 0.03, 0.3, 0.3])
 
 
 def test_offsets_that_predict_left_out_samples_worse_than_none_are_not_written() -> None:
     """An arm without offsets, seen badly: what is fitted is the noise."""
     scene = marker_scene(np.random.default_rng(3), noise=6e-3, count=16, size=0.0)
-    report = calibrated(scene.problem, CalibrationConfig(identifiable_sigma=0.1))
+    scene.problem.config = CalibrationConfig(identifiable_sigma=0.1)
+    report = calibrated(scene.problem)
     assert any(joint.identifiability is OffsetIdentifiability.IDENTIFIABLE for joint in report.joints)
     (marker,) = report.channels
     assert marker.left_out_written > marker.left_out_before
@@ -276,7 +268,7 @@ def test_offsets_that_predict_left_out_samples_worse_than_none_are_not_written()
 def test_standard_deviations_hold_errors_of_the_description(seed) -> None:
     """A Panda without offsets, whose joints are a millimetre off their places in the description."""
     scene = marker_scene(np.random.default_rng(seed), noise=1e-4, count=60, size=0.0, misplaced=1e-3)
-    report = calibrated(scene.problem, CalibrationConfig())
+    report = calibrated(scene.problem)
     solution = solve(scene.problem)
     found, noise = np.abs(solution.x[:7]), np.sqrt(np.diag(solution.covariance)[:7])
     assert (found / noise).max() > 4.0
@@ -286,11 +278,10 @@ def test_standard_deviations_hold_errors_of_the_description(seed) -> None:
 def test_held_out_samples_that_contradict_keep_offsets_from_being_written() -> None:
     """The joints of the held-out samples are off the other way."""
     scene = marker_scene(np.random.default_rng(3), noise=1e-4, size=0.05)
-    chain, points = scene.problem.chain, scene.problem.positions_C
-    q = np.concatenate((chain.q, chain.q + 2.0 * scene.offsets))
-    chain = CalibratedChain(chain.kinematics, q, CalibrationConfig())
-    problem = MarkerProblem(chain, np.concatenate((points, points)))
-    report = calibrate(CalibrationTask(problem, CalibrationConfig(), np.arange(80) >= 40))
+    one, points = scene.problem, scene.problem.positions_C
+    q = np.concatenate((one.q, one.q + 2.0 * scene.offsets))
+    problem = MarkerProblem(one.kinematics, q, one.config, np.concatenate((points, points)))
+    report = calibrate(problem, np.arange(80) >= 40)
     assert report.written_joints == ()
     assert any("held-out samples are predicted worse" in warning for warning in report.warnings)
 

@@ -29,7 +29,7 @@ class LinearProblem(CalibrationProblem):
 
     def __init__(self, J, L, y, *, prior=1e3, centre=0.0):
         n = J.shape[2]
-        self.J, self.L, self.y, self.n_samples = J, L, y, len(y)
+        self.J, self.L, self.y, self.q = J, L, y, y
         self.unknowns = Unknowns(tuple(f"x{i}" for i in range(n)), n, np.full(n, prior), np.full(n, centre))
 
     def start_local(self):

@@ -38,7 +38,7 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def postures() -> tuple[list[str], list[list[object]], "np.ndarray"]:
     scene = marker_scene(np.random.default_rng(3), noise=2e-4, count=40, size=0.05)
     assert isinstance(scene.problem, MarkerProblem)
-    rows = np.hstack([scene.problem.chain.q, scene.problem.positions_C]).tolist()
+    rows = np.hstack([scene.problem.q, scene.problem.positions_C]).tolist()
     return [*JOINTS, "x1", "y1", "z1"], rows, scene.offsets
 
 
@@ -149,11 +149,11 @@ def feet_table(tmp_path: Path, *, vertical: bool) -> tuple[Path, "np.ndarray", l
     assert isinstance(problem, FlatFeetProblem)
     names = list(talos().joint_names)
     rows = []
-    for q, R in zip(problem.chain.q[::3], problem.imus[0].R_WI[::3], strict=True):
+    for q, R in zip(problem.q[::3], problem.imus[0].R_WI[::3], strict=True):
         rows.append([*q, *(9.81 * R[2] if vertical else quaternion_from_rotation(R))])
     kinds = ["up_x", "up_y", "up_z"] if vertical else ["qx", "qy", "qz", "qw"]
     header = [*names, *(f"imu_link/{kind}" for kind in kinds)]
-    return written(tmp_path / "feet.csv", header, rows), scene.offsets, list(problem.chain.kinematics.joints)
+    return written(tmp_path / "feet.csv", header, rows), scene.offsets, list(problem.kinematics.joints)
 
 
 @pytest.mark.parametrize("vertical", [True, False], ids=["accelerometer", "orientation"])

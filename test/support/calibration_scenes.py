@@ -8,7 +8,7 @@ import pinocchio as pin
 from scipy.optimize import least_squares
 
 from inertial_estimation.calibration.flat_feet import FlatFeetProblem, ImuOrientations
-from inertial_estimation.calibration.problem import CalibratedChain, CalibrationConfig, CalibrationProblem
+from inertial_estimation.calibration.problem import CalibrationConfig, CalibrationProblem
 from inertial_estimation.calibration.single_frame import MarkerProblem, PlaneProblem
 from inertial_estimation.experiments.yamane_kinematic import FlatFeetData, flat_feet_data
 from inertial_estimation.models.chain_kinematics import ChainKinematics
@@ -59,8 +59,7 @@ def touching_postures() -> Array:
 def plane_scene(rng: np.random.Generator) -> Scene:
     offsets = rng.uniform(-0.08, 0.08, 7)
     kinematics = ChainKinematics(panda(), reference="panda_link0", frames=["panda_link8"])
-    chain = CalibratedChain(kinematics, touching_postures() - offsets, CalibrationConfig())
-    return Scene(PlaneProblem(chain), offsets)
+    return Scene(PlaneProblem(kinematics, touching_postures() - offsets, CalibrationConfig()), offsets)
 
 
 def marker_scene(
@@ -86,8 +85,7 @@ def marker_scene(
         points.append(T_CW * data.oMf[robot.frame_id("panda_link7")] * np.array([0.05, 0.08, 0.12]))
     measured = np.array(points) + noise * rng.standard_normal((count, 3))
     kinematics = ChainKinematics(robot, reference="panda_link0", frames=["panda_link7"])
-    chain = CalibratedChain(kinematics, q - offsets, CalibrationConfig())
-    return Scene(MarkerProblem(chain, measured), offsets)
+    return Scene(MarkerProblem(kinematics, q - offsets, CalibrationConfig(), measured), offsets)
 
 
 def feet_scene(
@@ -110,6 +108,6 @@ def feet_scene(
         for i, link in enumerate(imus):
             R = motion.R_WB[k] @ data.oMf[robot.frame_id(link)].rotation
             measured[i, k] = exp_so3(imu_noise * rng.standard_normal(3)) @ R
-    chain = CalibratedChain(kinematics, q, CalibrationConfig())
     orientations = [ImuOrientations(R_WI, use_yaw) for R_WI in measured]
-    return Scene(FlatFeetProblem(chain, [SOLE] * len(FEET), orientations), offsets)
+    soles = [SOLE] * len(FEET)
+    return Scene(FlatFeetProblem(kinematics, q, CalibrationConfig(), soles, orientations), offsets)
