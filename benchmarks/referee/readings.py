@@ -35,13 +35,13 @@ def measured(
 
 def walked(robot: Any, command: Any, length_s: float, **options: Any) -> Any:
     """Return the recording of a simulated robot (`RobotLoop`) that walks with its estimates from 1 s on."""
+    from inertial_estimation.closed_loop.closed_loop import walk_at
     from inertial_estimation.closed_loop.loop_watch import LoopRecording
-    from inertial_estimation.closed_loop.scheduled_motions import ScheduledWalk
 
     loop = robot.build(adaptation=False, inertial=False, **options)
-    recorder, walk = LoopRecording(loop), ScheduledWalk(command, 1.0, length_s)
+    recorder = LoopRecording(loop)
     loop.release()
-    loop.run(length_s, walk.command)
+    loop.run(length_s, walk_at(1.0, command))
     return recorder.recording()
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from inertial_estimation.control.pipeline import ControllerPipeline
+from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.inertial.model import torque_errors_of
 from inertial_estimation.inertial.pipeline import InertialPipeline
@@ -225,3 +226,14 @@ class ClosedLoop:
             reference = estimate.reference
             if reference is not None and (before is None or reference != before.reference):
                 self.controller.push_base_reference(reference)
+
+
+def walk_at(begin_s: float, walk: WalkCommand) -> Callable[[ClosedLoop], None]:
+    """Return a function to be called at every tick; it commands a walk once, at a time after the release."""
+    pending = [walk]
+
+    def command(loop: ClosedLoop) -> None:
+        if pending and loop.time_s >= begin_s:
+            loop.controller.push_walk_command(pending.pop())
+
+    return command

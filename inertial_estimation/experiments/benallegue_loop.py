@@ -18,9 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from inertial_estimation.closed_loop.closed_loop import ClosedLoop, hoist_time
+from inertial_estimation.closed_loop.closed_loop import ClosedLoop, hoist_time, walk_at
 from inertial_estimation.closed_loop.robot_loop import Overrides, RobotLoop
-from inertial_estimation.closed_loop.scheduled_motions import ScheduledWalk
 from inertial_estimation.configuration.node_names import SIMULATOR_NODE
 from inertial_estimation.control.controller import ControlState
 from inertial_estimation.control.references import WalkCommand
@@ -195,10 +194,9 @@ def run(trials: Trials) -> ExperimentResult:
 
 def _both(robot: RobotLoop, case: _Case, quick: bool, seed: int) -> dict[str, _Run]:
     plan, runs = QUICK if quick else FULL, {}
-    walk = ScheduledWalk(WalkCommand(plan.steps, case.step_m), plan.begin_s, plan.walk_run_s)
     motions: dict[str, tuple[Callable[[ClosedLoop], None], float]] = {}
     motions |= {"lean": (plan.lean, plan.lean_run_s)} if case.leans else {}
-    motions |= {"walk": (walk.command, plan.walk_run_s)}
+    motions |= {"walk": (walk_at(plan.begin_s, WalkCommand(plan.steps, case.step_m)), plan.walk_run_s)}
     for name, motion in motions.items():
         loop = robot.build(overrides=case.overrides, seed=seed, inertial=case.inertias)
         if case.truth:

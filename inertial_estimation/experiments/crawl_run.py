@@ -8,9 +8,8 @@ import numpy as np
 from numpy.random import Generator, default_rng
 from numpy.typing import NDArray
 
-from inertial_estimation.closed_loop.closed_loop import HOIST_S, ClosedLoop
+from inertial_estimation.closed_loop.closed_loop import HOIST_S, ClosedLoop, walk_at
 from inertial_estimation.closed_loop.robot_loop import Overrides, RobotLoop
-from inertial_estimation.closed_loop.scheduled_motions import ScheduledWalk
 from inertial_estimation.configuration.node_names import SIMULATOR_NODE
 from inertial_estimation.control.balance import convex_hull, edge_distance
 from inertial_estimation.control.references import WalkCommand
@@ -116,12 +115,12 @@ def crawl_run(
     """
     loop.release(hoist_s)
     start, refusals = loop.simulation.truth().base.p_WB, dict[str, None]()
-    walk = ScheduledWalk(WalkCommand(sys.maxsize, plan.stride), plan.begin_s, plan.duration_s)
+    walk = walk_at(plan.begin_s, WalkCommand(sys.maxsize, plan.stride))
     recorded_s = -np.inf
 
     def look(loop: ClosedLoop) -> dict[str, float]:
         nonlocal recorded_s
-        walk.command(loop)
+        walk(loop)
         identified = loop.identified
         if identified is not None and identified.refusal:
             refusals[identified.refusal] = None

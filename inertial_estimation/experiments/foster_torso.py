@@ -18,9 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from inertial_estimation.closed_loop.closed_loop import HOIST_S, ClosedLoop, hoist_time
+from inertial_estimation.closed_loop.closed_loop import HOIST_S, ClosedLoop, hoist_time, walk_at
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
-from inertial_estimation.closed_loop.scheduled_motions import ScheduledWalk
 from inertial_estimation.configuration.node_names import CONTROLLER_NODE, INERTIAL_NODE, SIMULATOR_NODE
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.experiments.result import ExperimentResult, Trials, over_time, row
@@ -74,10 +73,10 @@ def pelvis_run(
     wave = MassWaveform(TORSO, "square", MEAN_KG, amplitude=5.0, frequency=0.2)
     loop = robot.build(disturbances=[wave], seed=seed, adaptation=adaptation, true_urdf=true_urdf)
     loop.release(hoist_s)
-    walk = ScheduledWalk(WalkCommand(16, 0.1), 1.0, duration_s)
+    walk = walk_at(1.0, WalkCommand(16, 0.1))
 
     def look(loop: ClosedLoop) -> dict[str, float]:
-        walk.command(loop)
+        walk(loop)
         truth = loop.simulation.truth((TORSO,))
         heights = [truth.base.p_WB[2] - points[:, 2].mean() for points in truth.points_W.values()]
         weights = np.maximum(0.0, [wrench[2] for wrench in truth.wrenches_C.values()])
@@ -169,10 +168,10 @@ def _watched_walk(robot: RobotLoop, quick: bool, seed: int) -> Columns:
     ]
     loop = robot.build(seed=seed, adaptation=False, inertial=False, spectators=spectators)
     duration_s = 0.4 if quick else 16.0
-    walk = ScheduledWalk(WalkCommand(12, 0.15), 0.5, duration_s)
+    walk = walk_at(0.5, WalkCommand(12, 0.15))
 
     def look(loop: ClosedLoop) -> dict[str, float]:
-        walk.command(loop)
+        walk(loop)
         found = {"x": float(loop.simulation.truth().base.p_WB[0])}
         for name, estimate in zip(KINDS, loop.spectator_estimates, strict=True):
             if estimate is None:
@@ -291,10 +290,10 @@ def _step_in_place(robot: RobotLoop, load: bool, quick: bool, seed: int) -> Colu
     waves = [MassWaveform(TORSO, "square", nominal, plan.load_kg / 2.0, 0.2)] if load else []
     loop = robot.build(seed=seed, disturbances=waves, adaptation=False, inertial=False, spectators=spectators)
     duration_s = plan.loaded_s if load else plan.duration_s
-    walk = ScheduledWalk(WalkCommand(40, 0.0), plan.begin_s, duration_s)
+    walk = walk_at(plan.begin_s, WalkCommand(40, 0.0))
 
     def look(loop: ClosedLoop) -> dict[str, float]:
-        walk.command(loop)
+        walk(loop)
         masses = [e.links[0].estimate.mass for e in loop.spectator_estimates if e is not None]
         if len(masses) < len(FILTERS):
             return {}
