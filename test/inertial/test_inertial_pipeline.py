@@ -11,6 +11,7 @@ from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.inertial.model import FRICTION_ERROR
 from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.inertial.posterior import Posterior
+from inertial_estimation.inertial.supervisor import Phase
 from inertial_estimation.located_cause import Cause
 from inertial_estimation.models.dynamics_measurement import MeasuredState
 from inertial_estimation.models.friction import CoulombDirection, NominalFriction
@@ -368,6 +369,17 @@ def test_exported_urdf_carries_the_estimate(panda_learned):
     assert np.allclose(found.lever, estimate.com_L, atol=1e-9)
     assert np.allclose(found.inertia, estimate.inertia_Lcm, atol=1e-8)
     assert robot.total_mass == pytest.approx(pipeline.total_mass)
+
+
+@pytest.mark.parametrize(
+    ("filter_", "phase"), [("information", "LEARNING"), ("information", "HOLDING"), ("linear", "")]
+)
+def test_there_is_a_posterior_unless_the_last_data_are_suspect(filter_, phase):
+    pipeline = panda_pipeline(filter=filter_)
+    if phase:
+        pipeline.estimator.supervisor.phase = Phase[phase]
+    model = pipeline.estimated_model()
+    assert (model.posterior is None) == ("suspect" in model.without) == (phase == "HOLDING")
 
 
 def test_steps_do_not_pile_up_while_an_input_is_lost(talos_handed_a_weight):
