@@ -13,18 +13,17 @@ from support.calibration_scenes import SOLE, Scene, feet_motion, feet_scene, mar
 from support.example_robots import talos
 from support.urdf import joint_xml, link_xml, robot_xml
 
-from inertial_estimation.calibration.calibrate import calibrate, leave_one_out, only, with_offsets
+import inertial_estimation as ie
+from inertial_estimation.calibration.calibrate import leave_one_out, only, with_offsets
 from inertial_estimation.calibration.calibration_report import CalibrationReport
 from inertial_estimation.calibration.flat_feet import FlatFeetProblem, ImuOrientations
 from inertial_estimation.calibration.problem import CalibrationConfig, CalibrationProblem
 from inertial_estimation.calibration.single_frame import MarkerProblem, PlaneProblem
 from inertial_estimation.calibration.solver import OffsetIdentifiability, fit_local, offset_knowledge, solve
-from inertial_estimation.errors import ConfigurationError, ModelError
 from inertial_estimation.experiments.registry import find_experiment
 from inertial_estimation.experiments.yamane_kinematic import kinematic_trial
 from inertial_estimation.files.outputs import json_text
 from inertial_estimation.models.chain_kinematics import ChainKinematics
-from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.offline.calibration_setup import write_offsets
 from inertial_estimation.plots.calibration_figures import height_panels, offset_panels
 
@@ -118,7 +117,7 @@ def test_joints_not_between_imu_and_soles_are_not_identifiable() -> None:
 def test_postures_all_alike_identify_no_joint_alone() -> None:
     scene = feet_scene(np.random.default_rng(2), imus=("base_link",), imu_noise=1e-3, use_yaw=False)
     alike = scene.problem.subset(np.zeros(40, dtype=int))
-    report = calibrate(alike, np.zeros(40, bool))
+    report = ie.calibrate(alike, np.zeros(40, bool))
     assert all(j.identifiability is not OffsetIdentifiability.IDENTIFIABLE for j in report.joints)
     assert report.written == ()
 
@@ -160,17 +159,17 @@ def test_samples_that_are_all_held_out_are_refused() -> None:
     start = scene.problem.linearise(scene.problem.unknowns.centre, scene.problem.start_local())
     assert start.residual[:, 0].mean() == pytest.approx(0.0, abs=1e-12), "at the mean height of the hand"
     few = scene.problem.subset(np.arange(3))
-    with pytest.raises(ConfigurationError, match="every sample is held out"):
-        calibrate(few, np.ones(3, bool))
+    with pytest.raises(ie.ConfigurationError, match="every sample is held out"):
+        ie.calibrate(few, np.ones(3, bool))
 
 
 def test_only_joints_between_the_frames_move_them() -> None:
     robot = talos()
     chain = ChainKinematics(robot, reference="base_link", frames=["left_sole_link"])
     assert chain.moving == tuple(f"leg_left_{i}_joint" for i in range(1, 7))
-    with pytest.raises(ConfigurationError, match="no joint moves"):
+    with pytest.raises(ie.ConfigurationError, match="no joint moves"):
         ChainKinematics(robot, reference="base_link", frames=["base_link"])
-    with pytest.raises(ModelError, match="no frame 'tail'"):
+    with pytest.raises(ie.ModelError, match="no frame 'tail'"):
         ChainKinematics(robot, reference="base_link", frames=["tail"])
 
 
@@ -198,18 +197,18 @@ def test_shortened_run_gives_every_row_and_panel() -> None:
 AXES = {"turn": "0 0 1", "slide": "1 0 0", "tilt": "0 1 0", "twist": "1 0 0"}
 
 
-def slider() -> RobotModel:
+def slider() -> ie.RobotModel:
     """An arm with one prismatic joint."""
     names = ["base", *(f"link_{name}" for name in AXES)]
     joints = [
         joint_xml(name, *ends, axis, "0.1 0 0.2", kind="prismatic" if name == "slide" else "revolute")
         for ends, (name, axis) in zip(pairwise(names), AXES.items(), strict=True)
     ]
-    return RobotModel.from_urdf(robot_xml(*map(link_xml, names), *joints), floating_base=False)
+    return ie.RobotModel.from_urdf(robot_xml(*map(link_xml, names), *joints), floating_base=False)
 
 
 def calibrated(problem: CalibrationProblem) -> CalibrationReport:
-    return calibrate(problem, np.zeros(problem.n_samples, bool))
+    return ie.calibrate(problem, np.zeros(problem.n_samples, bool))
 
 
 @pytest.fixture(scope="module")
@@ -281,7 +280,7 @@ def test_held_out_samples_that_contradict_keep_offsets_from_being_written() -> N
     one, points = scene.problem, scene.problem.positions_C
     q = np.concatenate((one.q, one.q + 2.0 * scene.offsets))
     problem = MarkerProblem(one.kinematics, q, one.config, np.concatenate((points, points)))
-    report = calibrate(problem, np.arange(80) >= 40)
+    report = ie.calibrate(problem, np.arange(80) >= 40)
     assert report.written_joints == ()
     assert any("held-out samples are predicted worse" in warning for warning in report.warnings)
 

@@ -193,7 +193,9 @@ def test_a_two_footed_robot_held_in_a_step_closes_it_stands_and_goes_on_along_a_
     soles, turned = ("left_sole_link", "right_sole_link"), 2 * (0.0, 0.0, 0.0, 0.0, 0.0, yaw)
     frames = {"frames.names": ("left", "right"), "frames.links": soles, "frames.poses": turned}
     talos = pipeline_of("talos", contact_frames=("left", "right"), **frames)
-    phases, references = [], []
+    phases, references, capacities, gait = [], [], [], talos.controller.gait
+    target_of = gait.target
+    gait.target = lambda tick: capacities.append((target := target_of(tick)).capacity) or target
     talos.push_walk_command(WalkCommand(2, 0.0))
     for k in range(1950):
         t = k * TICK_NS * 1e-9
@@ -209,7 +211,9 @@ def test_a_two_footed_robot_held_in_a_step_closes_it_stands_and_goes_on_along_a_
     assert phases[-1][2] == 2
     jumps = np.abs(np.diff(references, axis=0)).max(axis=1) > 0.001  # faster than a fall between the feet
     assert [phases[i + 1][0] for i in np.flatnonzero(jumps)] == pytest.approx([1.2, 3.501]), "only when told"
-    gait = talos.controller.gait
+    assert np.min(capacities) == 0.0
+    assert np.max(capacities) == 1.0
+    assert np.abs(np.diff(capacities, axis=0)).max() < 0.1, "no foot is loaded or unloaded at once"
     gait.plan_walk(WalkCommand(2, 0.2))
     apart, (first, last) = gait.home[0, 1] - gait.home[1, 1], (gait.landing(0, 2), gait.landing(1, 1))
     np.testing.assert_allclose([first, last], [(0.2, apart, 0.0), (0.0, -apart, 0.0)], atol=1e-9)

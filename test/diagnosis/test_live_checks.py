@@ -8,31 +8,21 @@ from support.pipeline_inputs import push
 from support.recorded_robots import ARMS, recorded
 from support.urdf import joint_xml, link_xml, robot_xml
 
+import inertial_estimation as ie
 from inertial_estimation.diagnosis.description import description_warnings
-from inertial_estimation.inertial.config import InertialPipelineConfig
-from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.models.measurement_rows import RowsConfig
-from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.signals import (
-    NANOSECONDS,
-    ContactSample,
-    HealthLevel,
-    ImuSample,
-    JointReading,
-    WrenchSample,
-)
-from inertial_estimation.tilt.config import ContactConfig, TiltPipelineConfig
-from inertial_estimation.tilt.pipeline import TiltPipeline
+from inertial_estimation.signals import NANOSECONDS, ContactSample
+from inertial_estimation.tilt.config import ContactConfig
 
 
 def pipeline_of(recorded, link, **rows):
-    config = InertialPipelineConfig(robot=recorded.config, links=(link,), rows=RowsConfig(**rows))
-    return InertialPipeline(config, recorded.urdf)
+    config = ie.InertialPipelineConfig(robot=recorded.config, links=(link,), rows=RowsConfig(**rows))
+    return ie.InertialPipeline(config, recorded.urdf)
 
 
 def tilt_of(recorded, source):
-    config = TiltPipelineConfig(robot=recorded.config, contact=ContactConfig(source=source))
-    return TiltPipeline(config, recorded.urdf)
+    config = ie.TiltPipelineConfig(robot=recorded.config, contact=ContactConfig(source=source))
+    return ie.TiltPipeline(config, recorded.urdf)
 
 
 def arm_of(recorded):
@@ -56,7 +46,7 @@ def of_checks(pipeline, now_ns):
 
 
 def opposed(sample):
-    return replace(sample, effort=-sample.effort) if isinstance(sample, JointReading) else sample
+    return replace(sample, effort=-sample.effort) if isinstance(sample, ie.JointReading) else sample
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +57,7 @@ def standing():
 def test_clean_data_are_checked_once_and_found_right(panda, standing):
     for robot, pipeline in ((panda, arm_of(panda)), (standing, pipeline_of(standing, "torso_2_link"))):
         said = feed(robot, pipeline)
-        assert {entry.level for entry in said} == {HealthLevel.OK}
+        assert {entry.level for entry in said} == {ie.HealthLevel.OK}
         assert said[0].message == "waiting for data"
         assert "of data, they are checked after 5 s" in said[3].message
         assert said[-1].message.endswith("checks ok")
@@ -76,7 +66,7 @@ def test_clean_data_are_checked_once_and_found_right(panda, standing):
 def test_an_error_is_suspected_after_five_seconds_and_named_after_ten(panda):
     arm = feed(panda, arm_of(panda), opposed)
     levels = [entry.level for entry in arm]
-    assert levels == [HealthLevel.OK] * 5 + [HealthLevel.WARN] * 5 + [HealthLevel.ERROR] * 2
+    assert levels == [ie.HealthLevel.OK] * 5 + [ie.HealthLevel.WARN] * 5 + [ie.HealthLevel.ERROR] * 2
     assert arm[6].message.startswith("suspected, checked again: ")
     assert "effort sign" in str(arm[-1].values)
 
@@ -97,9 +87,11 @@ def test_other_units_are_named_with_the_parameter_that_mends_them(remedy, reques
     name, (force, rate), of_joints = UNITS[remedy]
 
     def sent(sample):
-        if isinstance(sample, ImuSample):
-            return ImuSample(sample.stamp_ns, force * sample.specific_force_I, rate * sample.angular_rate_I)
-        if isinstance(sample, JointReading):
+        if isinstance(sample, ie.ImuSample):
+            return ie.ImuSample(
+                sample.stamp_ns, force * sample.specific_force_I, rate * sample.angular_rate_I
+            )
+        if isinstance(sample, ie.JointReading):
             q, v = of_joints[0] * sample.position, of_joints[1] * sample.velocity
             effort = None if sample.effort is None else of_joints[2] * sample.effort
             return replace(sample, position=q, velocity=v, effort=effort)
@@ -107,15 +99,15 @@ def test_other_units_are_named_with_the_parameter_that_mends_them(remedy, reques
 
     robot = request.getfixturevalue(name)
     last = feed(robot, arm_of(robot) if name == "panda" else tilt_of(robot, "switch"), sent)[-1]
-    assert last.level is HealthLevel.ERROR
+    assert last.level is ie.HealthLevel.ERROR
     assert all(part in last.message for part in remedy.split(", "))
 
 
 def test_an_error_that_does_not_last_is_not_confirmed(panda):
     changed = panda.recording.start_ns + 4 * NANOSECONDS
     said = feed(panda, arm_of(panda), lambda sample: opposed(sample) if sample.stamp_ns < changed else sample)
-    assert said[6].level is HealthLevel.WARN
-    assert said[-1].level is HealthLevel.OK
+    assert said[6].level is ie.HealthLevel.WARN
+    assert said[-1].level is ie.HealthLevel.OK
 
 
 def test_data_are_judged_by_one_call_and_again_on_request(panda):
@@ -133,13 +125,15 @@ def test_data_are_judged_by_one_call_and_again_on_request(panda):
     checks.begin()
     said = feed(panda, pipeline, opposed, shift_ns=13 * NANOSECONDS)
     assert len(calls) == 3, "the second one confirms it"
-    assert said[-1].level is HealthLevel.ERROR, "of the data since the request"
+    assert said[-1].level is ie.HealthLevel.ERROR, "of the data since the request"
 
 
 def test_switches_and_forces_are_loads_in_live_checks_too(standing):
     pipeline, calls = tilt_of(standing, ("switch", "force")), []
     pipeline.checks.execute = lambda call: calls.append(call) or (lambda: None)
-    feed(standing, pipeline, lambda s: ContactSample(s.stamp_ns, 1.0) if isinstance(s, WrenchSample) else s)
+    feed(
+        standing, pipeline, lambda s: ContactSample(s.stamp_ns, 1.0) if isinstance(s, ie.WrenchSample) else s
+    )
     streams, setup, _config = calls[0].args
     assert tuple(streams.loads) == setup.contact_names
     assert streams.shares, "a switch has no unit"
@@ -165,7 +159,9 @@ def arm(link: int = 0, *, mass: float = MASS, moment: float = 0.03, effort: floa
 
 
 def doubts(urdf: str, *, floating: bool = False) -> list[str]:
-    return description_warnings(RobotModel.from_urdf(urdf, floating_base=floating), np.random.default_rng(0))
+    return description_warnings(
+        ie.RobotModel.from_urdf(urdf, floating_base=floating), np.random.default_rng(0)
+    )
 
 
 @pytest.mark.parametrize("floating", [False, True])

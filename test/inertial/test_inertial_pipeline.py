@@ -6,26 +6,19 @@ import numpy as np
 import pytest
 from support.pipeline_inputs import push
 
-from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.inertial.config import InertialPipelineConfig
+import inertial_estimation as ie
 from inertial_estimation.inertial.model import FRICTION_ERROR
-from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.inertial.posterior import Posterior
 from inertial_estimation.inertial.supervisor import Phase
 from inertial_estimation.located_cause import Cause
 from inertial_estimation.models.dynamics_measurement import MeasuredState
 from inertial_estimation.models.friction import CoulombDirection, NominalFriction
-from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.parameters import build_config
-from inertial_estimation.signals import Decision, HealthLevel, JointReading
-from inertial_estimation.simulation.config import NOISE_FREE, REALISTIC
+from inertial_estimation.signals import Decision
+from inertial_estimation.simulation.config import NOISE_FREE
 from inertial_estimation.simulation.disturbances import Push, attached_ball
-from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
-from inertial_estimation.synthetic.synthetic_sensors import measure
-from inertial_estimation.synthetic.synthetic_truth import Timing
 
-TALOS = read_urdf("example-robot-data:talos_reduced")
-PANDA = read_urdf("example-robot-data:panda")
+TALOS = ie.read_urdf("example-robot-data:talos_reduced")
+PANDA = ie.read_urdf("example-robot-data:panda")
 TALOS_VALUES = {
     "imu_frame": "imu_link",
     "contacts": ("left_foot", "right_foot"),
@@ -43,26 +36,28 @@ PANDA_VALUES = {
 
 
 def talos_pipeline(**changes):
-    pipeline = InertialPipeline(build_config(InertialPipelineConfig, {**TALOS_VALUES, **changes}), TALOS)
+    pipeline = ie.InertialPipeline(
+        ie.build_config(ie.InertialPipelineConfig, {**TALOS_VALUES, **changes}), TALOS
+    )
     pipeline.checks.execute = None  # as in a replay: a check of the data takes longer than a run
     return pipeline
 
 
 def panda_pipeline(**changes):
-    return InertialPipeline(build_config(InertialPipelineConfig, {**PANDA_VALUES, **changes}), PANDA)
+    return ie.InertialPipeline(ie.build_config(ie.InertialPipelineConfig, {**PANDA_VALUES, **changes}), PANDA)
 
 
 def samples(name, noise, *, payload_s, duration_s, seed=0):
-    timing = Timing(duration_s=duration_s, rate_hz=250.0)
-    truth = synthetic_truth(name, timing, np.random.default_rng(seed), payload_time_s=payload_s)
-    recording = measure(truth, noise, np.random.default_rng(seed + 1))
+    timing = ie.Timing(duration_s=duration_s, rate_hz=250.0)
+    truth = ie.synthetic_truth(name, timing, np.random.default_rng(seed), payload_time_s=payload_s)
+    recording = ie.measure(truth, noise, np.random.default_rng(seed + 1))
     wanted = [topic for topic in recording.topics if "ground" not in topic]
     return int(truth.stamps_ns[0]), [(e.topic, e.sample) for e in recording.entries(wanted, 0)]
 
 
 @pytest.fixture(scope="module")
 def talos_handed_a_weight():
-    return samples("talos", REALISTIC, payload_s=3.0, duration_s=5.5)
+    return samples("talos", ie.REALISTIC, payload_s=3.0, duration_s=5.5)
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +137,7 @@ def test_only_efforts_of_torque_rows_are_needed(talos_handed_a_weight):
     start, stream = talos_handed_a_weight
 
     def without_a_leg(sample):
-        if not isinstance(sample, JointReading):
+        if not isinstance(sample, ie.JointReading):
             return sample
         legs = np.array(["leg" in name for name in sample.names])
         return replace(sample, effort=np.where(legs, np.nan, sample.effort))
@@ -167,7 +162,7 @@ def test_estimates_go_on_from_what_missing_readings_do_not_reach(talos_handed_a_
     start, stream = talos_handed_a_weight
 
     def left(topic, sample):
-        if not isinstance(sample, JointReading):
+        if not isinstance(sample, ie.JointReading):
             return [] if "wrench" in topic and "wrench" in lost else [(topic, sample)]
         if "elbow" in lost:
             effort = np.where(np.array(sample.names) == "arm_left_4_joint", np.nan, sample.effort)
@@ -177,7 +172,7 @@ def test_estimates_go_on_from_what_missing_readings_do_not_reach(talos_handed_a_
         hand = np.isin(sample.names, WRISTS)
         parts = ([k for k in range(len(hand)) if hand[k] == of_hand] for of_hand in (False, True))
         one, other = (
-            JointReading(
+            ie.JointReading(
                 sample.stamp_ns,
                 tuple(sample.names[k] for k in part),
                 sample.position[part],
@@ -196,7 +191,7 @@ def test_estimates_go_on_from_what_missing_readings_do_not_reach(talos_handed_a_
     assert final.published.mass == pytest.approx(final.estimate.mass, rel=0.01)
     named = {"both": "left_foot/wrench, right_foot/wrench", "an": "the effort of arm_left_4_joint"}
     assert named.get(lost.split()[0], WRISTS[0]) in health.message
-    assert health.level is HealthLevel.WARN
+    assert health.level is ie.HealthLevel.WARN
 
 
 def test_missing_readings_that_reach_all_rows_are_no_measurement(panda_with_a_weight):
@@ -257,7 +252,7 @@ def test_near_standstill_coulomb_friction_that_is_estimated_is_noise_of_its_join
 
 def test_windows_of_too_few_readings_are_named(talos_handed_a_weight):
     _start, stream = talos_handed_a_weight
-    joints = [k for k, (_t, s) in enumerate(stream) if isinstance(s, JointReading)]
+    joints = [k for k, (_t, s) in enumerate(stream) if isinstance(s, ie.JointReading)]
     left_out = set(joints) - set(joints[::20])
     pipeline = talos_pipeline()
     assert not run(pipeline, [pair for k, pair in enumerate(stream) if k not in left_out])
@@ -266,7 +261,7 @@ def test_windows_of_too_few_readings_are_named(talos_handed_a_weight):
 
 
 def test_rows_of_a_clock_that_stands_still_are_no_window():
-    start, stream = samples("panda", REALISTIC, payload_s=0.0, duration_s=1.0)
+    start, stream = samples("panda", ie.REALISTIC, payload_s=0.0, duration_s=1.0)
     stopped = start + 200_000_000
     stream = [(t, replace(s, stamp_ns=start if s.stamp_ns < stopped else s.stamp_ns)) for t, s in stream]
     estimates = run(panda_pipeline(), stream)
@@ -300,7 +295,7 @@ def test_switched_off_it_reports_residuals_of_frozen_parameters(panda_with_a_wei
     estimates = run(pipeline, stream[400:600])
     assert {e.decision for e in estimates if e.measured} == {Decision.DISABLED}
     assert np.array_equal(pipeline.estimator.posterior.x, frozen)
-    assert pipeline.health(stream[599][1].stamp_ns)[-1].level == HealthLevel.WARN
+    assert pipeline.health(stream[599][1].stamp_ns)[-1].level == ie.HealthLevel.WARN
     pipeline.set_enabled(True)
     assert run(pipeline, stream[600:])[-1].accepted
 
@@ -317,7 +312,9 @@ def test_calibration_takes_the_residual_at_rest_for_a_bias():
     pipeline.calibrate()
     decisions = []
     for k in range(700):
-        pipeline.push_joints(JointReading(4_000_000 * (k + 1), robot.joint_names, q, zero, resting + offset))
+        pipeline.push_joints(
+            ie.JointReading(4_000_000 * (k + 1), robot.joint_names, q, zero, resting + offset)
+        )
         decisions += [e.decision for e in pipeline.tick(4_000_000 * (k + 1))]
     assert Decision.CALIBRATING in decisions
     assert Decision.CALIBRATED in decisions
@@ -362,7 +359,7 @@ def test_exported_urdf_carries_the_estimate(panda_learned):
     pipeline, last = panda_learned
     estimate = last.links[0].estimate
     urdf, locked = pipeline.estimated_model().estimated_urdf(), PANDA_VALUES["locked_joints"]
-    robot = RobotModel.from_urdf(urdf, floating_base=False, locked_joints=locked)
+    robot = ie.RobotModel.from_urdf(urdf, floating_base=False, locked_joints=locked)
     body = robot.link_body("panda_link7")
     found = body.T_JL.actInv(body.nominal_J)
     assert found.mass == pytest.approx(estimate.mass, rel=1e-9)
@@ -391,7 +388,7 @@ def test_steps_do_not_pile_up_while_an_input_is_lost(talos_handed_a_weight):
     run(pipeline, lost)
     now_ns = lost[-1][1].stamp_ns
     skipped = int(pipeline.health(now_ns)[-1].values["steps without an input"])
-    steps = sum(isinstance(s, JointReading) for _t, s in lost) / 2  # 250 Hz thinned to 125 Hz
+    steps = sum(isinstance(s, ie.JointReading) for _t, s in lost) / 2  # 250 Hz thinned to 125 Hz
     waiting = 0.5 * pipeline.config.robot.inputs.timeout + pipeline.config.window
     assert skipped > steps - 125.0 * (waiting + 0.1)
     back = run(pipeline, stream[3000:3200])
@@ -415,7 +412,7 @@ def test_known_friction_offsets_and_gains_leave_the_estimate_as_without(
         start_ns,
     )
     for topic, sample in plain:
-        if isinstance(sample, JointReading) and sample.effort is not None:
+        if isinstance(sample, ie.JointReading) and sample.effort is not None:
             sign = direction.after(sample.velocity, 1e-9 * (sample.stamp_ns - last_ns))
             friction = known["coulomb"] * sign + known["viscous"] * sample.velocity
             sample = replace(
@@ -446,8 +443,8 @@ def test_known_friction_offsets_and_gains_leave_the_estimate_as_without(
 
 
 def motion_of(duration_s, rest_s):
-    timing = Timing(duration_s=duration_s, rate_hz=125.0, rest_s=rest_s, fade_s=0.3)
-    return synthetic_truth("talos", timing, np.random.default_rng(3), payload_time_s=None)
+    timing = ie.Timing(duration_s=duration_s, rate_hz=125.0, rest_s=rest_s, fade_s=0.3)
+    return ie.synthetic_truth("talos", timing, np.random.default_rng(3), payload_time_s=None)
 
 
 @pytest.fixture(scope="module")
@@ -458,7 +455,7 @@ def motion():
 def estimates_of(truth, *disturbances, **changes):
     """Times, estimates and health of a pipeline that reads the disturbed robot."""
     disturbed = truth.disturbed(disturbances)
-    recording = measure(disturbed, REALISTIC, np.random.default_rng(4))
+    recording = ie.measure(disturbed, ie.REALISTIC, np.random.default_rng(4))
     pipeline = talos_pipeline(**{"links": ("torso_2_link", FOREARM), **changes})
     wanted = [topic for topic in recording.topics if "ground" not in topic]
     rows = []
@@ -494,7 +491,7 @@ def test_a_push_teaches_nothing_and_its_force_is_reported(motion):
     strengths = [float(np.linalg.norm(cause.force_L)) for cause in steady]
     assert np.mean(strengths) == pytest.approx(20.0, abs=2.0)
     during = [health for t, _estimate, health in rows if ON_S + 0.15 < t < OFF_S - 0.1]
-    assert {health.level for health in during} == {HealthLevel.WARN}
+    assert {health.level for health in during} == {ie.HealthLevel.WARN}
     assert "a push of" in during[-1].message
 
 
@@ -576,7 +573,7 @@ def test_a_load_on_a_link_that_is_not_estimated_is_named_and_moves_no_mass(motio
     masses = published(rows, ON_S - 0.1)
     assert np.abs(masses / masses[0] - 1.0).max() < 0.02
     assert any("arm_right_5_link" in cause.links for _t, cause in found(rows, Cause.LOAD))
-    assert rows[-1][2].level is HealthLevel.WARN
+    assert rows[-1][2].level is ie.HealthLevel.WARN
     assert "which is not among 'links'" in rows[-1][2].message
 
 

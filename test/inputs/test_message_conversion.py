@@ -14,7 +14,7 @@ pytest.importorskip("rosbags", reason="needs rosbags")
 
 from rosbags.typesys import Stores, get_typestore
 
-from inertial_estimation.errors import DamagedMessageError, MeasurementError
+import inertial_estimation as ie
 from inertial_estimation.inputs.messages import (
     CONVERSIONS,
     IMU_TYPE,
@@ -28,17 +28,7 @@ from inertial_estimation.inputs.messages import (
     stamp_from_msg,
 )
 from inertial_estimation.recordings.bag_writer import empty_message
-from inertial_estimation.signals import (
-    BaseState,
-    ContactSample,
-    ImuSample,
-    JointReading,
-    LinkInertia,
-    OrientationSample,
-    PoseSample,
-    StampedInertia,
-    WrenchSample,
-)
+from inertial_estimation.signals import ContactSample, PoseSample, StampedInertia
 
 STORE = get_typestore(Stores.ROS2_JAZZY)
 NUMBERS = st.floats(width=64)  # infinite and NaN as well: a pipeline drops and counts them
@@ -85,7 +75,7 @@ def vectors(size):
 
 JOINTS = st.lists(TEXT, max_size=5).flatmap(
     lambda names: st.builds(
-        JointReading,
+        ie.JointReading,
         STAMPS,
         st.just(tuple(names)),
         vectors(len(names)),
@@ -93,20 +83,20 @@ JOINTS = st.lists(TEXT, max_size=5).flatmap(
     )
 )
 INERTIAS = st.builds(
-    LinkInertia, TEXT.filter(bool), NUMBERS, vectors(3), vectors(9).map(lambda x: np.diag(x[:3]) + x[4])
+    ie.LinkInertia, TEXT.filter(bool), NUMBERS, vectors(3), vectors(9).map(lambda x: np.diag(x[:3]) + x[4])
 )
 VALUES = {
-    IMU_TYPE: st.builds(ImuSample, STAMPS, vectors(3), vectors(3)),
+    IMU_TYPE: st.builds(ie.ImuSample, STAMPS, vectors(3), vectors(3)),
     JOINT_STATE_TYPE: JOINTS,
-    WRENCH_TYPE: st.builds(WrenchSample, STAMPS, vectors(6)),
+    WRENCH_TYPE: st.builds(ie.WrenchSample, STAMPS, vectors(6)),
     POSE_TYPE: st.builds(PoseSample, STAMPS, vectors(4), vectors(3)),
-    QUATERNION_TYPE: st.builds(OrientationSample, STAMPS, vectors(4)),
-    ODOMETRY_TYPE: st.builds(BaseState, STAMPS, vectors(4), vectors(3), vectors(3), vectors(3)),
+    QUATERNION_TYPE: st.builds(ie.OrientationSample, STAMPS, vectors(4)),
+    ODOMETRY_TYPE: st.builds(ie.BaseState, STAMPS, vectors(4), vectors(3), vectors(3), vectors(3)),
     INERTIA_TYPE: st.builds(StampedInertia, STAMPS, INERTIAS),
 }
 
 UNSTAMPED = {
-    "geometry_msgs/msg/Wrench": WrenchSample(0, np.arange(6.0)),
+    "geometry_msgs/msg/Wrench": ie.WrenchSample(0, np.arange(6.0)),
     "std_msgs/msg/Bool": ContactSample(0, 1.0),
     "std_msgs/msg/Float64": ContactSample(0, 0.25),
     "std_msgs/msg/Float32": ContactSample(0, 0.25),
@@ -136,7 +126,7 @@ def test_types_without_a_stamp_are_there_and_back(kind):
     value = UNSTAMPED[kind]
     msg = CONVERSIONS[kind].to_msg(value, Rosbags.empty(kind), "")
     assert_same(reader_of(kind)(Rosbags.serialize(msg, kind)), value)
-    with pytest.raises(DamagedMessageError, match="they begin with 0000, little-endian CDR with 0001"):
+    with pytest.raises(ie.DamagedMessageError, match="they begin with 0000, little-endian CDR with 0001"):
         reader_of(kind)(bytes(STORE.serialize_cdr(msg, kind, little_endian=False)))
 
 
@@ -166,12 +156,12 @@ def test_bytes_are_read_and_refused_where_they_end_early(kind, data):
             assert_same(reader.read(raw), value)
         assert reader.frame_id == frame or kind == INERTIA_TYPE
     for length in range(2, len(raw)):
-        with pytest.raises(DamagedMessageError, match=rf"{length} bytes are no {kind}"):
+        with pytest.raises(ie.DamagedMessageError, match=rf"{length} bytes are no {kind}"):
             reader.read(raw[:length])
 
 
 def test_a_frame_whose_name_is_no_text_loses_no_reading():
-    value = ImuSample(5, [1, 2, 3], [4, 5, 6])
+    value = ie.ImuSample(5, [1, 2, 3], [4, 5, 6])
     raw = Rosbags.serialize(CONVERSIONS[IMU_TYPE].to_msg(value, Rosbags.empty(IMU_TYPE), "frame"), IMU_TYPE)
     reader = MessageReader(IMU_TYPE)
     assert_same(reader.read(raw), value)
@@ -183,14 +173,14 @@ def test_a_frame_whose_name_is_no_text_loses_no_reading():
 @pytest.mark.parametrize("field", ["position", "velocity", "effort"])
 def test_joint_arrays_of_another_length_than_the_names_are_refused(family, field):
     msg = CONVERSIONS[JOINT_STATE_TYPE].to_msg(
-        JointReading(0, ("a", "b"), [0, 0], [0, 0], [0, 0]), family.empty(JOINT_STATE_TYPE), ""
+        ie.JointReading(0, ("a", "b"), [0, 0], [0, 0], [0, 0]), family.empty(JOINT_STATE_TYPE), ""
     )
     three = np.zeros(3)
     setattr(msg, field, three if family is Rosbags else three.tolist())
     raw = family.serialize(msg, JOINT_STATE_TYPE)
-    with pytest.raises(MeasurementError, match=rf"{field}.*\(3,\).*\(2,\)") as caught:
+    with pytest.raises(ie.MeasurementError, match=rf"{field}.*\(3,\).*\(2,\)") as caught:
         reader_of(JOINT_STATE_TYPE)(raw)
-    assert not isinstance(caught.value, DamagedMessageError)
+    assert not isinstance(caught.value, ie.DamagedMessageError)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -205,5 +195,5 @@ def test_changed_bytes_are_read_or_refused_and_nothing_else(family, kind, data):
     raw = raw[: data.draw(st.integers(0, len(raw)))] if data.draw(st.booleans()) else raw
     try:
         assert type(read(bytes(raw))) is type(value)
-    except MeasurementError:
+    except ie.MeasurementError:
         return

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, strategies
 from support.input_scenes import JOINTS_OF, MS, START, imu, inputs, joints, parameters, setup, swing, wrench
 
+import inertial_estimation as ie
 from inertial_estimation.inputs.alignment import Steps
 from inertial_estimation.inputs.joints import JOINTS, JointNeeds
 from inertial_estimation.inputs.messages import IMU_TYPE, JOINT_STATE_TYPE
@@ -15,14 +16,7 @@ from inertial_estimation.inputs.robot_streams import StreamCollector
 from inertial_estimation.inputs.sensors import IMU, RATE, ContactSource
 from inertial_estimation.inputs.stream import DropReason, Ring
 from inertial_estimation.pipeline import Stepper
-from inertial_estimation.signals import (
-    BaseState,
-    ContactSample,
-    HealthLevel,
-    ImuSample,
-    JointReading,
-    OrientationSample,
-)
+from inertial_estimation.signals import ContactSample
 
 FEET = {"l_foot": ContactSource.WRENCH, "r_foot": ContactSource.WRENCH}
 
@@ -43,10 +37,10 @@ def test_impossible_readings_are_dropped_with_an_example(value):
     zeros = np.zeros(4)
     for k in range(3):
         bad = np.array([0.0, value, 0.0])
-        robot.push(IMU, ImuSample(START + k, np.zeros(3), bad), START)
+        robot.push(IMU, ie.ImuSample(START + k, np.zeros(3), bad), START)
         robot.push("l_foot/wrench", wrench(START + k, bad), START)
         tau = np.array([value, 0.0, 0.0, 0.0])
-        robot.push(JOINTS, JointReading(START + k, JOINTS_OF, zeros, zeros, tau), START)
+        robot.push(JOINTS, ie.JointReading(START + k, JOINTS_OF, zeros, zeros, tau), START)
     reason = DropReason.OUT_OF_RANGE if np.isfinite(value) else DropReason.NOT_FINITE
     said = {
         IMU: ("angular rate y", "rad/s"),
@@ -66,7 +60,7 @@ WEIGHT = 14.0 * 9.80665  # of the robot
 
 
 def base_state(speed):
-    return BaseState(START, [0.0, 0.0, 0.0, 1.0], np.zeros(3), [speed, 0.0, 0.0], np.zeros(3))
+    return ie.BaseState(START, [0.0, 0.0, 0.0, 1.0], np.zeros(3), [speed, 0.0, 0.0], np.zeros(3))
 
 
 @pytest.mark.parametrize(
@@ -89,7 +83,7 @@ def test_readings_are_possible_up_to_what_sensors_and_robots_reach(name, reading
 def test_health_tells_waiting_lost_dropping_and_arriving():
     robot = inputs(sources=FEET)
     levels = {h.name: h.level for h in robot.health(START)}
-    assert set(levels.values()) == {HealthLevel.STALE}
+    assert set(levels.values()) == {ie.HealthLevel.STALE}
     for k in range(50):
         stamp = START + 5 * MS * k
         robot.push(IMU, imu(stamp, rate=[0.0, 0.0, np.nan if k == 20 else 0.01 * (k % 3)]), stamp)
@@ -97,9 +91,9 @@ def test_health_tells_waiting_lost_dropping_and_arriving():
         if k < 10:
             robot.push("l_foot/wrench", wrench(stamp), stamp)
     health = {h.name: h for h in robot.health(START + 245 * MS)}
-    assert health[IMU].level is HealthLevel.WARN
+    assert health[IMU].level is ie.HealthLevel.WARN
     assert "1 of 50 readings dropped, last: not finite: angular rate z is nan" in health[IMU].message
-    assert health["l_foot/wrench"].level is HealthLevel.ERROR
+    assert health["l_foot/wrench"].level is ie.HealthLevel.ERROR
     assert "lost: last reading 0.20 s ago, limit 0.1 s" in health["l_foot/wrench"].message
     robot.push("l_foot/wrench", wrench(START - 3600_000 * MS), START + 246 * MS)
     assert "its stamps are now -3600.05 s off" in robot.health(START + 246 * MS)[2].message
@@ -286,12 +280,12 @@ def test_base_states_are_rows_and_yaw_references_are_looked_up():
     half = np.array([0.0, 0.0, np.sqrt(0.5), np.sqrt(0.5)])
     for k in range(20):
         stamp = START + 5 * MS * k
-        state = BaseState(stamp, half, np.zeros(3), np.array([1.0, 2.0, 3.0]), np.array([0.1, 0.2, 0.3]))
+        state = ie.BaseState(stamp, half, np.zeros(3), np.array([1.0, 2.0, 3.0]), np.array([0.1, 0.2, 0.3]))
         robot.push(BASE_STATE, state)
         robot.push(IMU, imu(stamp))
         robot.push(JOINTS, joints(stamp))
-    robot.push(YAW_REFERENCE, OrientationSample(START, half))
-    robot.push(YAW_REFERENCE, OrientationSample(START + MS, np.zeros(4)))
+    robot.push(YAW_REFERENCE, ie.OrientationSample(START, half))
+    robot.push(YAW_REFERENCE, ie.OrientationSample(START + MS, np.zeros(4)))
     sample = robot.ready()[-1]
     np.testing.assert_allclose(
         sample.rows[BASE_STATE], [1, 2, 3, 0.1, 0.2, 0.3, 0, 0, 1, 0, -1, 0], atol=1e-12
@@ -300,7 +294,7 @@ def test_base_states_are_rows_and_yaw_references_are_looked_up():
     np.testing.assert_allclose(robot.aligner.latest(YAW_REFERENCE, sample.time_ns, 1.0), half)
     assert robot.aligner.latest(YAW_REFERENCE, sample.time_ns, 0.01) is None
     assert "direction" in robot.streams[YAW_REFERENCE].drops.summary
-    assert {h.name: h.level for h in robot.health(START + 300 * MS)}[YAW_REFERENCE] is HealthLevel.WARN
+    assert {h.name: h.level for h in robot.health(START + 300 * MS)}[YAW_REFERENCE] is ie.HealthLevel.WARN
 
 
 def test_a_switch_that_is_sent_when_it_changes_holds_and_nobody_waits_for_it():

@@ -5,18 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inertial_estimation.errors import ConfigurationError
+import inertial_estimation as ie
 from inertial_estimation.models.estimated_model import (
     LogCholeskyPosterior,
     TruncatedPosterior,
     posterior_from_values,
 )
 from inertial_estimation.models.hand_over import HandOver
-from inertial_estimation.spatial.inertial_parameters import (
-    InertialParameters,
-    parameters_from_pseudo_inertia,
-    pseudo_inertia,
-)
+from inertial_estimation.spatial.inertial_parameters import parameters_from_pseudo_inertia, pseudo_inertia
 from inertial_estimation.spatial.log_cholesky import (
     log_cholesky_from_parameters,
     parameters_and_jacobian,
@@ -146,7 +142,7 @@ def test_every_draw_is_consistent_however_large_the_uncertainty(scale):
     mean = np.array([random_body(rng), random_body(rng)])
     factor = scale * rng.normal(size=(20, 7))
     for robot in TruncatedPosterior(mean, factor, np.zeros(7)).draw(20, rng):
-        assert not any(InertialParameters.from_vector(pi).violations() for pi in robot)
+        assert not any(ie.InertialParameters.from_vector(pi).violations() for pi in robot)
 
 
 def test_a_posterior_is_read_as_it_was_written():
@@ -160,5 +156,5 @@ def test_a_posterior_is_read_as_it_was_written():
         draws = [one.draw(3, np.random.default_rng(7)) for one in (posterior, again)]
         np.testing.assert_array_equal(*draws)
     for name, said in (("kind", "of the kind 'x'"), ("convention", "no convention 'x'")):
-        with pytest.raises(ConfigurationError, match=said):
+        with pytest.raises(ie.ConfigurationError, match=said):
             posterior_from_values({**posterior.values(), name: "x"})

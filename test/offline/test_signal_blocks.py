@@ -128,10 +128,11 @@ def test_irregular_stamps_and_other_rates_are_interpolated_at_the_median_step():
 
 
 def test_a_gap_begins_a_new_segment_and_is_not_interpolated_over():
-    stamps = [*uniform(5_000_000, 300), *uniform(5_000_000, 200, START + 2_000_000_000)]
+    stamps = [*uniform(5_000_000, 300), *uniform(10_000_000, 100, START + 2_000_000_000)]
     made = stream(recording(stamps), timeout=0.05)
     blocks = list(made.blocks())
-    assert [block.size for block in blocks] == [300, 200]
+    assert [block.size for block in blocks] == [300, 199], "at the step of the first one"
+    assert_follows_the_lines(blocks)
     assert made.dropped == {f"joint_states: {GAPS}": 1}
     assert blocks[1].start_ns == START + 2_000_000_000
 

@@ -1,4 +1,4 @@
-"""Bags, truth and trajectories are read as written, cut ones as far as they go; bad ones are refused."""
+"""Bags, truth and trajectories are read as written, cut ones as far as they go; markers show estimates."""
 
 import json
 import shutil
@@ -24,6 +24,14 @@ from inertial_estimation.inputs.messages import (
 )
 from inertial_estimation.models.joint_trajectory import JointTrajectory
 from inertial_estimation.recordings.bag_writer import STORAGES, empty_message, new_bag, write_recording
+from inertial_estimation.recordings.marker_messages import (
+    PAYLOAD_DENSITY,
+    Drawn,
+    inertial_markers,
+    link_markers,
+    payload_radius,
+    tilt_markers,
+)
 from inertial_estimation.recordings.recording import BagRecording, check_topic, read_orientations
 from inertial_estimation.recordings.robot_streams import read_streams
 from inertial_estimation.recordings.trajectory_files import (
@@ -33,7 +41,8 @@ from inertial_estimation.recordings.trajectory_files import (
 )
 from inertial_estimation.recordings.truth_file import InertiaStep, inertias_as_json, read_truth
 from inertial_estimation.recordings.watch_record import NodeRecord, WatchRecord
-from inertial_estimation.signals import Health, HealthLevel, LinkInertia, PoseSample
+from inertial_estimation.signals import ContactLoad, Decision, Health, HealthLevel, LinkInertia, PoseSample
+from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
 
 START = 1_700_000_000_123_456_789
 TOPICS = {
@@ -437,3 +446,51 @@ def test_messages_without_an_index_are_read_in_the_order_of_their_times(tmp_path
     with BagRecording(file) as bag:
         assert [log_ns - 10**9 for _, log_ns, _ in bag.unread(["/imu/data"])] == [0, 1, 2, 3]
         assert not bag.warnings
+
+
+ADD, DELETE = 0, 2  # actions of a marker
+
+
+def new_marker():
+    return empty_message(STORE, "visualization_msgs/msg/Marker")
+
+
+def test_gravity_points_down_and_a_force_starts_at_its_contact():
+    R_WB = rotation_from_roll_pitch_yaw(0.3, -0.2, 1.0)
+    state = ie.BaseState(7, [0, 0, 0, 1], np.zeros(3), np.zeros(3), np.zeros(3))
+    zero = np.zeros(3)
+    estimate = ie.BaseEstimate(state, R_WB[2], zero, ("left",), zero, True, False, np.eye(3))
+    loads = (
+        ContactLoad("left", (0.0, 0.1, -0.9), (0.0, 0.0, 500.0), 1.0),
+        ContactLoad("right", (0.0, -0.1, -0.8), (0.0, 0.0, 0.0), 0.0),
+    )
+    gravity, left, force, right, _none = tilt_markers(new_marker, estimate, loads, "trunk")
+    assert {marker.header.frame_id for marker in (gravity, left, force, right)} == {"trunk"}
+    tail, tip = ((p.x, p.y, p.z) for p in gravity.points)
+    np.testing.assert_allclose(R_WB @ (np.array(tip) - tail), [0, 0, -0.5], atol=1e-12)
+    assert (left.pose.position.y, right.pose.position.z) == (0.1, -0.8)
+    assert left.color != right.color
+    assert all(0.0 <= share <= 1.0 for drawn in Drawn for share in drawn.value[2])
+    tail, tip = ((p.x, p.y, p.z) for p in force.points)
+    assert tail == (0.0, 0.1, -0.9)
+    np.testing.assert_allclose(np.array(tip) - tail, [0.0, 0.0, 0.5])
+
+
+def test_a_payload_is_a_sphere_of_its_mass_and_drawn_only_when_it_is_certain():
+    body = LinkInertia("hand", 7.0, np.array([0.1, 0.0, 0.2]), np.eye(3))
+    payload = LinkInertia("hand", 5.0, np.array([0.0, 0.0, 0.3]), np.eye(3))
+    links = [ie.LinkEstimate(body, body, body, np.eye(10)) for _ in range(2)]
+    links.append(ie.LinkEstimate(body, body, payload, np.diag([0.1, 0.01, 0.02, np.inf, *6 * [1.0]]) ** 2))
+    given = ((), np.zeros(0), 1.0, 9.0, True, Decision.ACCEPTED, np.zeros(0), 0)
+    com, _text, sphere = inertial_markers(new_marker, ie.InertialEstimate(7, links, *given))[-3:]
+    radius = 0.5 * sphere.scale.x
+    assert 4.0 / 3.0 * np.pi * radius**3 * PAYLOAD_DENSITY == pytest.approx(5.0)
+    assert (sphere.action, sphere.pose.position.z) == (ADD, 0.3)
+    assert (com.scale.x, com.scale.y, com.scale.z) == pytest.approx((0.04, 0.08, 0.2))  # at most
+    assert com.pose.position.x == 0.1
+    assert {marker.id for marker in (com, sphere)} == {2}
+    *_others, unsure = link_markers(new_marker, 2, 7, body, payload, 2.6, [0.01, 0.02, 0.03])
+    assert unsure.action == DELETE
+    *_others, unmeasured = link_markers(new_marker, 2, 7, body, payload, np.inf, [0.01, 0.02, 0.03])
+    assert unmeasured.action == DELETE
+    assert payload_radius(-5.0) == payload_radius(5.0)

@@ -18,16 +18,12 @@ from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 from support.standing_robot import Standing
 
-from inertial_estimation.configuration.config_file import load_config_file
+import inertial_estimation as ie
 from inertial_estimation.configuration.node_names import PAYLOAD_NODE
-from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
 from inertial_estimation.inputs import messages as conversion
 from inertial_estimation.inputs.messages import IMU_TYPE, JOINT_STATE_TYPE, ODOMETRY_TYPE, stamp_from_msg
 from inertial_estimation.payload.report import KIND
-from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
-from inertial_estimation.replay.replay import ReplayReaders, replay_recording
 from inertial_estimation.ros.messages import health_from_msg, message_reader
-from inertial_estimation.signals import BaseState, HealthLevel, ImuSample, JointReading
 
 CONFIG = Path(__file__).parents[2] / "config" / "hyq.yaml"
 LOAD, PLACE = 8.0, (-0.2, 0.1, 0.05)
@@ -54,26 +50,26 @@ class Quadruped:
 
     def sense(self, stamp_ns, leave_out=(), **spoiled):
         still, q = np.zeros(3), self.scene.q
-        base = BaseState(stamp_ns, [0, 0, 0, 1], [0, 0, 0.6], still, still)
-        imu = ImuSample(stamp_ns, self.force_I, still)
+        base = ie.BaseState(stamp_ns, [0, 0, 0, 1], [0, 0, 0.6], still, still)
+        imu = ie.ImuSample(stamp_ns, self.force_I, still)
         torques = self.tau if self.torques else None
-        joints = JointReading(stamp_ns, self.scene.robot.joint_names, q, np.zeros(len(q)), torques)
+        joints = ie.JointReading(stamp_ns, self.scene.robot.joint_names, q, np.zeros(len(q)), torques)
         outgoing = {
             "imu/data": (imu, conversion.imu_to_msg(imu, Imu(), "trunk_imu")),
             "base_state": (base, conversion.base_state_to_msg(base, Odometry(), "odom", "base_link")),
             "joint_states": (joints, conversion.joints_to_msg(joints, JointState())),
         }
         for topic, (sample, msg) in outgoing.items():
-            self.sent.append(RecordingEntry(f"/{topic}", stamp_ns, sample))
+            self.sent.append(ie.RecordingEntry(f"/{topic}", stamp_ns, sample))
             self.world.publish(topic, msg)
 
     def replayed(self):
         """The estimates of a replay of what was sent, by stamp."""
         settling = [(PAYLOAD_NODE, name, value) for name, value in SETTLING.items()]
-        built = build_pipelines(load_config_file(CONFIG).overridden(settling), only=[PAYLOAD_NODE])
-        topics = replay_topics(built.values, {})
-        run = replay_recording(
-            MemoryRecording(tuple(self.sent), TYPES), topics, ReplayReaders(payload=built.payload)
+        built = ie.build_pipelines(ie.load_config_file(CONFIG).overridden(settling), only=[PAYLOAD_NODE])
+        topics = ie.replay_topics(built.values, {})
+        run = ie.replay_recording(
+            ie.MemoryRecording(tuple(self.sent), TYPES), topics, ie.ReplayReaders(payload=built.payload)
         )
         return {estimate.stamp_ns: estimate for estimate in run.payload}
 
@@ -119,8 +115,8 @@ def test_a_load_is_found_told_and_identified_as_in_a_replay(world):
     robot.carry(LOAD)
     assert world.run(lambda: len(changes) > 1 and not holds[-1].data), node.output
     (loaded_ns, loaded), (identified_ns, identified) = map(event_of, changes)
-    assert (loaded.values[KIND], loaded.level) == ("loaded", HealthLevel.WARN)
-    assert (identified.values[KIND], identified.level) == ("identified", HealthLevel.OK)
+    assert (loaded.values[KIND], loaded.level) == ("loaded", ie.HealthLevel.WARN)
+    assert (identified.values[KIND], identified.level) == ("identified", ie.HealthLevel.OK)
     assert float(identified.values["mass [kg]"]) == pytest.approx(robot.scene.mass, abs=0.02)
     assert {loaded_ns, identified_ns} <= set(world.stamps)
     assert [msg.data for msg in holds] == [True, False]

@@ -4,13 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
-from inertial_estimation.configuration.config_file import load_config_file
-from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.control.config import ControllerConfig
-from inertial_estimation.control.pipeline import ControllerPipeline
+import inertial_estimation as ie
 from inertial_estimation.models.robot_config import stance_positions
-from inertial_estimation.parameters import build_config, iterate_parameters
-from inertial_estimation.signals import BaseState, JointReading
+from inertial_estimation.parameters import iterate_parameters
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 TICK_NS = 3_000_000
@@ -22,24 +18,24 @@ PANDA_HOME = {
 
 
 def config_of(config_class: type, robot: str, node: str, values: dict) -> object:
-    file = load_config_file(CONFIG / f"{robot}.yaml")
+    file = ie.load_config_file(CONFIG / f"{robot}.yaml")
     known = {spec.name for spec in iterate_parameters(config_class)}
     own = {name: value for name, value in file.values(node, known).items() if name in known}
-    return build_config(config_class, {**own, **values})
+    return ie.build_config(config_class, {**own, **values})
 
 
-def pipeline_of(robot: str, **values: object) -> ControllerPipeline:
-    config = config_of(ControllerConfig, robot, "whole_body_controller", values)
-    return ControllerPipeline(config, read_urdf(config.robot.urdf))
+def pipeline_of(robot: str, **values: object) -> ie.ControllerPipeline:
+    config = config_of(ie.ControllerConfig, robot, "whole_body_controller", values)
+    return ie.ControllerPipeline(config, ie.read_urdf(config.robot.urdf))
 
 
-def home(pipeline: ControllerPipeline) -> np.ndarray:
+def home(pipeline: ie.ControllerPipeline) -> np.ndarray:
     """Joint positions of the home posture."""
     return stance_positions(pipeline.config.stance, pipeline.robot)
 
 
 def push_state(
-    pipeline: ControllerPipeline,
+    pipeline: ie.ControllerPipeline,
     stamp_ns: int,
     q: np.ndarray,
     v: np.ndarray | None = None,
@@ -52,6 +48,6 @@ def push_state(
     v = np.full_like(q, 1e-9) if v is None else v
     twist = np.zeros(6) if twist is None else twist
     position = np.zeros(3) if position is None else position
-    pipeline.push_joints(JointReading(stamp_ns, pipeline.robot.joint_names, q, v))
+    pipeline.push_joints(ie.JointReading(stamp_ns, pipeline.robot.joint_names, q, v))
     if pipeline.robot.floating_base:
-        pipeline.push_base_state(BaseState(stamp_ns, quaternion, position, twist[:3], twist[3:]))
+        pipeline.push_base_state(ie.BaseState(stamp_ns, quaternion, position, twist[:3], twist[3:]))

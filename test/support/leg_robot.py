@@ -5,10 +5,7 @@ import functools
 import numpy as np
 import pinocchio as pin
 
-from inertial_estimation.parameters import build_config
-from inertial_estimation.signals import ImuSample, JointReading, WrenchSample
-from inertial_estimation.tilt.config import TiltPipelineConfig
-from inertial_estimation.tilt.pipeline import TiltPipeline
+import inertial_estimation as ie
 from support.urdf import joint_xml, link_xml, robot_xml
 
 LIMIT = (-3, 3, 1, 9)
@@ -43,14 +40,14 @@ NAMES = tuple(MODEL.names[2:])
 
 
 def tilt_pipeline(**values):
-    return TiltPipeline(build_config(TiltPipelineConfig, {**CONFIG, **values}), URDF)
+    return ie.TiltPipeline(ie.build_config(ie.TiltPipelineConfig, {**CONFIG, **values}), URDF)
 
 
 def push_stance(pipeline, stance, stamp, t, *, spoil=lambda imu: imu):
     """Push all readings of one instant; the IMU sample may be altered."""
     pipeline.push_joints(stance.joints(stamp, t))
     pipeline.push_wrench("left", stance.wrench(stamp, 400.0))
-    pipeline.push_wrench("right", WrenchSample(stamp, np.zeros(6)))
+    pipeline.push_wrench("right", ie.WrenchSample(stamp, np.zeros(6)))
     pipeline.push_imu(spoil(stance.imu(stamp, t)))
 
 
@@ -103,11 +100,11 @@ class Stance:
 
     def imu(self, stamp_ns, t):
         force, rate, _, _ = self._at(t)
-        return ImuSample(stamp_ns, force, rate)
+        return ie.ImuSample(stamp_ns, force, rate)
 
     def joints(self, stamp_ns, t):
         _, _, q, v = self._at(t)
-        return JointReading(stamp_ns, NAMES, q, v)
+        return ie.JointReading(stamp_ns, NAMES, q, v)
 
     def _at(self, t):
         """Specific force, angular rate, joint positions and velocities."""
@@ -118,4 +115,4 @@ class Stance:
     def wrench(self, stamp_ns, newtons):
         """Vertical force at the left sole, in its frame."""
         f = self._T_WF.rotation.T @ np.array([0.0, 0.0, newtons])
-        return WrenchSample(stamp_ns, np.append(f, np.zeros(3)))
+        return ie.WrenchSample(stamp_ns, np.append(f, np.zeros(3)))

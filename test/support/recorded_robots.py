@@ -5,17 +5,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from inertial_estimation.configuration.pipelines import replay_topics
-from inertial_estimation.configuration.urdf_source import read_urdf
+import inertial_estimation as ie
 from inertial_estimation.diagnosis.diagnose import diagnose
 from inertial_estimation.models.robot_config import robot_from_config
-from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.parameters import parameter_values
 from inertial_estimation.recordings.robot_streams import read_streams
-from inertial_estimation.simulation.config import REALISTIC
-from inertial_estimation.synthetic.synthetic_robots import SYNTHETIC_ROBOTS, synthetic_robot, synthetic_truth
-from inertial_estimation.synthetic.synthetic_sensors import measure
-from inertial_estimation.synthetic.synthetic_truth import StanceMotion, Timing
+from inertial_estimation.synthetic.synthetic_robots import SYNTHETIC_ROBOTS, synthetic_robot
+from inertial_estimation.synthetic.synthetic_truth import StanceMotion
 
 ARMS = ("arm_*", "gripper*", "head_*")  # of TALOS: where they do not matter they are locked
 
@@ -48,9 +43,9 @@ class Recorded:
 def recorded(name, seconds, *, locked_joints=(), payload_time_s=None, **payload):
     """Of a standing robot joints may be locked: it takes less time to check."""
     spec = synthetic_robot(name)
-    timing, rng, urdf = Timing(seconds, 100.0), np.random.default_rng(1), read_urdf(spec.urdf)
+    timing, rng, urdf = ie.Timing(seconds, 100.0), np.random.default_rng(1), ie.read_urdf(spec.urdf)
     if locked_joints:
-        robot = RobotModel.from_urdf(urdf, locked_joints=locked_joints)
+        robot = ie.RobotModel.from_urdf(urdf, locked_joints=locked_joints)
         left = StanceMotion(
             *(
                 {joint: value for joint, value in values.items() if joint in robot.joint_names}
@@ -60,10 +55,10 @@ def recorded(name, seconds, *, locked_joints=(), payload_time_s=None, **payload)
         spec = replace(spec, locked_joints=locked_joints, motion=left)
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(SYNTHETIC_ROBOTS, name, spec)
-        truth = synthetic_truth(name, timing, rng, payload_time_s=payload_time_s, **payload)
+        truth = ie.synthetic_truth(name, timing, rng, payload_time_s=payload_time_s, **payload)
     config = spec.config
-    recording = measure(truth, REALISTIC, np.random.default_rng(2), config)
-    topics = replay_topics(parameter_values(config), {})
+    recording = ie.measure(truth, ie.REALISTIC, np.random.default_rng(2), config)
+    topics = ie.replay_topics(ie.parameter_values(config), {})
     span = (recording.start_ns, recording.end_ns)
     setup = robot_from_config(config, urdf)
     streams = read_streams(recording, topics, setup, config, span)

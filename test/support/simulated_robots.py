@@ -5,10 +5,7 @@ from functools import cache
 
 import numpy as np
 
-from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.parameters import build_config
-from inertial_estimation.simulation.config import SimulationConfig
-from inertial_estimation.simulation.simulation import Simulation
+import inertial_estimation as ie
 from support.control_robots import config_of
 
 GRAVITY = 9.81
@@ -23,12 +20,12 @@ BLOCK = f"""<robot name="block"><link name="block"><inertial>
 ON_GROUND = {"contacts": ("block",), "stance.soles": (-SIDE / 2, SIDE / 2, -SIDE / 2, SIDE / 2)}
 
 
-def block_simulation(values: dict[str, object], disturbances: Sequence = ()) -> Simulation:
-    config = build_config(SimulationConfig, {"imu_frame": "imu", **values})
-    return Simulation(config, BLOCK, disturbances)
+def block_simulation(values: dict[str, object], disturbances: Sequence = ()) -> ie.Simulation:
+    config = ie.build_config(ie.SimulationConfig, {"imu_frame": "imu", **values})
+    return ie.Simulation(config, BLOCK, disturbances)
 
 
-def released(simulation: Simulation) -> Simulation:
+def released(simulation: ie.Simulation) -> ie.Simulation:
     """The same, with the torques that keep it at rest."""
     simulation.apply(simulation.truth().tau_link)
     return simulation
@@ -36,19 +33,19 @@ def released(simulation: Simulation) -> Simulation:
 
 @cache
 def talos_urdf() -> str:
-    return read_urdf("example-robot-data:talos_reduced")
+    return ie.read_urdf("example-robot-data:talos_reduced")
 
 
-def talos_simulation(values: dict[str, object] | None = None, disturbances: Sequence = ()) -> Simulation:
-    return Simulation(
-        config_of(SimulationConfig, "talos", "simulator", values or {}), talos_urdf(), disturbances
+def talos_simulation(values: dict[str, object] | None = None, disturbances: Sequence = ()) -> ie.Simulation:
+    return ie.Simulation(
+        config_of(ie.SimulationConfig, "talos", "simulator", values or {}), talos_urdf(), disturbances
     )
 
 
 class PostureHold:
     """A PD controller on every joint about posture and torques of the start, on the true joint states."""
 
-    def __init__(self, simulation: Simulation) -> None:
+    def __init__(self, simulation: ie.Simulation) -> None:
         truth = simulation.truth()
         self.simulation, self.q, self.tau = simulation, truth.q.copy(), truth.tau_link.copy()
 

@@ -7,9 +7,6 @@ import numpy as np
 
 import inertial_estimation as ie
 from inertial_estimation.models.contacts import ContactFrames
-from inertial_estimation.parameters import build_config
-from inertial_estimation.payload.config import TrunkPayloadConfig
-from inertial_estimation.payload.pipeline import TrunkPayloadPipeline
 from inertial_estimation.payload.statics import StaticMeasurement, TrunkStatics
 from inertial_estimation.spatial.rotations import quaternion_from_rotation, rotation_from_roll_pitch_yaw
 from inertial_estimation.synthetic.ideal_robots import IdealReadings, IdealSensors, MotionState
@@ -90,11 +87,11 @@ VALUES = {"contacts": FEET, "trunk": "trunk"}
 
 
 def config(**changes):
-    return build_config(TrunkPayloadConfig, {**VALUES, **changes})
+    return ie.build_config(ie.TrunkPayloadConfig, {**VALUES, **changes})
 
 
 def pipeline(**changes):
-    return TrunkPayloadPipeline(config(**changes), ie.read_urdf(f"example-robot-data:{HYQ[0]}"))
+    return ie.TrunkPayloadPipeline(config(**changes), ie.read_urdf(f"example-robot-data:{HYQ[0]}"))
 
 
 def weight(mass=10.0, com=(-0.2, 0.1, 0.15)):
