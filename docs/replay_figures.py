@@ -13,8 +13,7 @@ import tempfile
 from pathlib import Path
 
 from inertial_estimation.commands.main import main as run_command
-from inertial_estimation.comparison.comparison import compare
-from inertial_estimation.comparison.results import read_results
+from inertial_estimation.comparison.comparison import compare, read_results
 from inertial_estimation.plots.comparison_report import comparison_figures
 from inertial_estimation.plots.png import write_png
 

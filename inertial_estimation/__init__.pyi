@@ -32,9 +32,9 @@ from inertial_estimation.inertial.pipeline import InertialPipeline as InertialPi
 from inertial_estimation.models.robot_model import RobotModel as RobotModel
 from inertial_estimation.offline.calibration_setup import calibration_setup as calibration_setup
 from inertial_estimation.offline.identification_run import block_stream as block_stream
+from inertial_estimation.offline.identification_run import identification_config as identification_config
+from inertial_estimation.offline.identification_run import identification_topics as identification_topics
 from inertial_estimation.offline.identification_run import run_identification as run_identification
-from inertial_estimation.offline.identification_setup import identification_config as identification_config
-from inertial_estimation.offline.identification_setup import identification_topics as identification_topics
 from inertial_estimation.parameters import build_config as build_config
 from inertial_estimation.parameters import parameter_values as parameter_values
 from inertial_estimation.payload.config import TrunkPayloadConfig as TrunkPayloadConfig

@@ -4,8 +4,7 @@ import argparse
 from collections.abc import Iterator
 
 from inertial_estimation.commands.terminal import drawing, print_warnings, table_lines
-from inertial_estimation.comparison.comparison import Comparison, Row, compare
-from inertial_estimation.comparison.results import read_results, value_text
+from inertial_estimation.comparison.comparison import Comparison, Row, compare, read_results, value_text
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.files.outputs import check_output_folder, result_folder, write_table
 

@@ -10,7 +10,7 @@ from inertial_estimation.errors import listing
 from inertial_estimation.files.outputs import check_output_folder, result_folder, write_json
 from inertial_estimation.identification.excitation.excitation import ExcitationDesign, design_excitation
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
-from inertial_estimation.offline.identification_setup import load_identification
+from inertial_estimation.offline.identification_run import load_identification
 from inertial_estimation.parallel import Workers
 from inertial_estimation.parameters import MOST_LISTED, build_config, iterate_parameters, parameter_values
 from inertial_estimation.recordings.trajectory_files import write_trajectory_bag, write_trajectory_csv

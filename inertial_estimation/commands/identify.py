@@ -35,13 +35,11 @@ from inertial_estimation.offline.identification_run import (
     REPORT_FILE,
     IdentificationRun,
     block_stream,
-    run_identification,
-    write_identification,
-)
-from inertial_estimation.offline.identification_setup import (
     check_split,
     identification_topics,
     load_identification,
+    run_identification,
+    write_identification,
 )
 from inertial_estimation.offline.result_diagnostics import result_diagnostics
 from inertial_estimation.parameters import parameter_values

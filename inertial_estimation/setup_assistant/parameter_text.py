@@ -1,14 +1,152 @@
-"""A parameter file as text: sections, values and comments."""
+"""A parameter file: values that depend on the robot, by node, and their text with comments."""
 
 import textwrap
+from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
+from inertial_estimation.configuration.node_names import (
+    CONTROLLER_NODE,
+    IDENTIFICATION,
+    INERTIAL_NODE,
+    PAYLOAD_NODE,
+    SIMULATOR_NODE,
+    TILT_NODE,
+)
 from inertial_estimation.errors import one_line
+from inertial_estimation.identification.parameter_set import identifiable_links
+from inertial_estimation.inertial.noise import LARGEST
+from inertial_estimation.models.contacts import FORCE_JOINTS, WRENCH_JOINTS
+from inertial_estimation.models.measurement_rows import DEFAULTS, FULL_SIZE, MeasurementNoise
 from inertial_estimation.setup_assistant.foot_contacts import added_frames
-from inertial_estimation.setup_assistant.parameter_values import Entry, node_entries
-from inertial_estimation.setup_assistant.survey import Survey
+from inertial_estimation.setup_assistant.robot_kind import Kind
+from inertial_estimation.setup_assistant.survey import NO_SENSOR, Survey
+from inertial_estimation.simulation.config import REALISTIC
+
+RATE_HZ = 333.0
+SHORT = 0.5  # height of the base [m] below which a robot needs a stiffer base task
+STIFFNESS, STIFFEST = 100.0, 300.0  # default and largest stiffness of the base's orientation task [1/s^2]
+LEAST_EFFORT_NOISE, LEAST_FORCE_NOISE = 0.02, 0.1  # least sensor noise of small legged robots [Nm, N]
+STEP_HEIGHT = 0.07  # swing height of a foot, share of the height of the base
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of a parameter file."""
+
+    name: str  # name of the parameter, or of a group of parameters
+    value: Any  # its value, for a group a mapping of names to values; None: the entry is a comment alone
+    comment: str = ""  # comment for the user; empty: none
+
+
+def node_entries(survey: Survey) -> dict[str, tuple[Entry, ...]]:
+    """Return the parameters of every node that a robot can use, in the order of a parameter file."""
+    nodes: dict[str, tuple[Entry, ...]] = {}
+    if survey.legged:
+        nodes[TILT_NODE] = _tilt(survey)
+    if not survey.links:
+        return nodes
+    nodes[INERTIAL_NODE] = _inertial(survey)
+    least = min((len(leg.joints) for leg in survey.decision.legs), default=0)
+    if survey.decision.kind is Kind.QUADRUPED and FORCE_JOINTS <= least < WRENCH_JOINTS:
+        nodes[PAYLOAD_NODE] = (Entry("trunk", survey.trunk),)
+    nodes[IDENTIFICATION] = (_identified(survey),)
+    if survey.can_stand:
+        nodes[SIMULATOR_NODE] = _simulator(survey)
+        nodes[CONTROLLER_NODE] = _controller(survey)
+    return nodes
+
+
+def _identified(survey: Survey) -> Entry:
+    """Return the links that `identify` estimates; errors of all other links bias the estimates."""
+    if survey.legged:
+        text = "standing and walking hardly distinguish the hips from the trunk; []: all links"
+        return Entry("links", list(survey.links), text)
+    links = identifiable_links(survey.robot)
+    if len(links) == survey.robot.model.njoints - 1:
+        return Entry("links", [], "all: errors of a link that is left out go into the others")
+    return Entry("links", list(links), "all with a mass in the URDF")
+
+
+def _tilt(survey: Survey) -> tuple[Entry, ...]:
+    entries = [Entry("rate", 500.0, "highest rate of estimates; faster readings of the IMU are averaged")]
+    if survey.forces_by_torques:
+        contact = {"source": "joint_torques"}
+        entries.append(Entry("contact", contact, f"{NO_SENSOR}; with sensors: wrench, force or switch"))
+    return tuple(entries)
+
+
+def _inertial(survey: Survey) -> tuple[Entry, ...]:
+    entries = [Entry("rate", RATE_HZ)]
+    named = ("torque", "base_force", "base_moment", "contact_force") if survey.legged else ("torque",)
+    values = MeasurementNoise().for_robot(survey.robot)
+    derived = ", ".join(f"{name} {getattr(values, name):.2g}" for name in named)
+    noise = Entry("# noise", None, f"from the weight, adapts by a factor of {LARGEST:g}: {derived} (N, Nm)")
+    if not survey.legged:
+        return (
+            *entries,
+            Entry("links", list(survey.links), "all: errors of a link that is left out go into the others"),
+            noise,
+            Entry("friction", {"joints": ["*"]}, "of drives; without it, it goes into the inertias"),
+            Entry("contact_wrenches", "none"),
+        )
+    forearms = ", and the forearms with what the hands hold" if len(survey.links) > 1 else ""
+    entries += [Entry("links", list(survey.links), f"the trunk with its load{forearms}"), noise]
+    projected = survey.forces_by_torques
+    if not any(contact.sole for contact in survey.contacts):
+        entries.append(Entry("point_contacts", True, "feet transmit forces, no moments"))
+        equations = WRENCH_JOINTS + survey.robot.n_joints  # six of the base, one of each joint
+        projected = equations > FORCE_JOINTS * len(survey.contacts)  # unknown forces
+    text = (
+        "unknown forces are eliminated: no force sensor is needed" if projected else "by sensors of the feet"
+    )
+    return (*entries, Entry("contact_wrenches", "projected" if projected else "measured", text))
+
+
+def _simulator(survey: Survey) -> tuple[Entry, ...]:
+    share = min(survey.robot.total_mass / FULL_SIZE, 1.0)
+    ratio = MeasurementNoise().for_robot(survey.robot).torque / DEFAULTS["torque"]
+    effort = max(REALISTIC.effort * ratio, LEAST_EFFORT_NOISE * survey.legged)
+    force = max(REALISTIC.force * share, LEAST_FORCE_NOISE)
+    sensors: dict[str, Any] = {
+        "specific_force": REALISTIC.specific_force,
+        "angular_rate": REALISTIC.angular_rate,
+        "angular_rate_bias": list(REALISTIC.angular_rate_bias),
+        "position": REALISTIC.position,
+        "velocity": REALISTIC.velocity,
+        "effort": _rounded(effort),
+        "force": _rounded(force),
+        "torque": _rounded(REALISTIC.torque * share),
+    }
+    return (
+        Entry("lockstep", True, "waits for the command that answers each reading"),
+        Entry("sensors", sensors, "noise of the simulated sensors, scaled to the robot"),
+    )
+
+
+def _controller(survey: Survey) -> tuple[Entry, ...]:
+    entries = [
+        Entry("rate", RATE_HZ),
+        Entry("await_inertias", True, "no command before the estimates have begun"),
+        Entry("inertias", {"links": list(survey.links)}, "those of inertial_ekf"),
+    ]
+    if not survey.legged:
+        return tuple(entries)
+    stiffness = min(STIFFEST, max(STIFFNESS, STIFFNESS * (SHORT / survey.leg_height) ** 2))
+    if stiffness > STIFFNESS:
+        gains = {"stiffness": _rounded(stiffness)}
+        entries.append(Entry("base_orientation", gains, "stiffer, since the robot is small"))
+    if any(contact.sole for contact in survey.contacts):
+        height = _rounded(min(0.05, STEP_HEIGHT * survey.leg_height))
+        entries.append(Entry("walking", {"swing_height": height}))
+    return tuple(entries)
+
+
+def _rounded(value: float) -> float:
+    """Return a value with two significant digits."""
+    return float(f"{value:.2g}")
+
 
 WIDTH = 110  # columns
 COMMENT_COLUMN = 48

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from inertial_estimation.commands.main import main
-from inertial_estimation.comparison.comparison import compare
-from inertial_estimation.comparison.results import read_results
+from inertial_estimation.comparison.comparison import compare, read_results
 from inertial_estimation.errors import RecordingError
 
 

@@ -13,8 +13,11 @@ import inertial_estimation as ie
 from inertial_estimation.configuration.config_file import parse_overrides
 from inertial_estimation.identification.identification_result import PayloadResult, RowError
 from inertial_estimation.inputs.config import RobotConfig
-from inertial_estimation.offline.identification_run import friction_parameters, write_identification
-from inertial_estimation.offline.identification_setup import check_split
+from inertial_estimation.offline.identification_run import (
+    check_split,
+    friction_parameters,
+    write_identification,
+)
 from inertial_estimation.offline.result_diagnostics import result_diagnostics
 
 ROBOT = ie.RobotModel.from_urdf(URDF, floating_base=False)

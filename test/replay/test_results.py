@@ -8,11 +8,11 @@ import pytest
 from scipy.ndimage import convolve1d
 
 import inertial_estimation as ie
+from inertial_estimation.commands.replay import _number
 from inertial_estimation.diagnosis.finding import Finding, Verdict
 from inertial_estimation.inputs.config import RobotConfig
 from inertial_estimation.located_cause import Cause, LocatedCause
 from inertial_estimation.replay.results import external_wrenches, implausible_metrics, located_loads
-from inertial_estimation.replay.summary import _number
 from inertial_estimation.replay.tables import write_result_table
 from inertial_estimation.replay.torque_errors import TorqueSeries, prediction_error
 from inertial_estimation.signals import Decision, InertialEstimate

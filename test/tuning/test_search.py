@@ -11,13 +11,14 @@ from inertial_estimation.parallel import Workers
 from inertial_estimation.replay.reference import ReplayReference
 from inertial_estimation.tilt.config import TiltPipelineConfig
 from inertial_estimation.tuning.division import Comparison, Division, compared
-from inertial_estimation.tuning.search import Trial, searched
 from inertial_estimation.tuning.trials import LikelihoodTrials, Trials
 from inertial_estimation.tuning.tuning import (
     SHORTEST_S,
     Problem,
+    Trial,
     _reach,
     concluded,
+    searched,
     trials_over,
     value_in_words,
 )
