@@ -203,8 +203,7 @@ def placement_sigma(problem: CalibrationProblem, solution: Solution) -> Array:
     for joint in problem.kinematics.moving:
         for shift in min(PLACEMENT_SIGMA, *lengths) * np.eye(3):
             squares += (next_step(problem.displaced(joint, shift), solution) - left)[:n] ** 2
-    sigma: Array = np.sqrt(squares)
-    return sigma
+    return np.sqrt(squares)
 
 
 def _cost(problem: CalibrationProblem, x: Array, solution: Solution) -> float:

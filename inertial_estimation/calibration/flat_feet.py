@@ -170,8 +170,7 @@ class FlatFeetProblem(CalibrationProblem):
         seen = [imu.R_WI[k] @ poses.R_SF[k, n + i].T for i, imu in enumerate(self.imus)]
         if self.use_yaw:
             U, _, Vt = linear_algebra.svd(np.sum(seen, axis=0))
-            R: Array = U @ np.diag([1.0, 1.0, float(np.linalg.det(U @ Vt))]) @ Vt
-            return R
+            return U @ np.diag([1.0, 1.0, float(np.linalg.det(U @ Vt))]) @ Vt
         return upright(np.sum([R_WB[2] for R_WB in seen], axis=0))
 
 

@@ -129,8 +129,7 @@ class CalibrationProblem(ABC):
     def heights(self, x: Array, local: Array) -> Array:
         """Return the lengths that the figure shows [m], shape (K, c): by default residuals in metres."""
         metres = [c for c, channel in enumerate(self.channels) if channel.unit == "m"]
-        heights: Array = self.linearise(x, local).residual[:, np.isin(self.channel_of_row, metres)]
-        return heights
+        return self.linearise(x, local).residual[:, np.isin(self.channel_of_row, metres)]
 
     def displaced(self: Problem, joint: str, shift: Array) -> Problem:
         """Return the same problem with the placement of a joint shifted in its parent body [m]."""

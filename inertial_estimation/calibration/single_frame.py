@@ -156,8 +156,7 @@ def _across(axis: Array) -> Array:
 
 def _turned(a: Array, axis: Array) -> Array:
     """Return the derivative of exp(a) axis by a, shape (3, 3): -S(exp(a) axis) J_l(a)."""
-    turned: Array = -skew(exp_so3(a) @ axis) @ left_jacobian_so3(a)
-    return turned
+    return -skew(exp_so3(a) @ axis) @ left_jacobian_so3(a)
 
 
 def _constant_axis(R_SF: Array) -> Array:

@@ -142,8 +142,7 @@ class PushRecord:
 
     def lean(self) -> Array:
         """Return the angle between the trunk and the vertical [rad], shape (n,)."""
-        angle: Array = np.arccos(np.clip(self.tilt_I[:, 2], -1.0, 1.0))
-        return angle
+        return np.arccos(np.clip(self.tilt_I[:, 2], -1.0, 1.0))
 
 
 def robot_config() -> RobotConfig:

@@ -149,8 +149,7 @@ def delayed(values: Array, steps: float) -> Array:
     if steps == 0.0:
         return values
     times = np.arange(len(values), dtype=np.float64)
-    late: Array = CubicSpline(times, values)(np.maximum(times - steps, 0.0))
-    return late
+    return CubicSpline(times, values)(np.maximum(times - steps, 0.0))
 
 
 def _precision_rows(results: Sequence[SeedResult]) -> list[TableRow]:

@@ -68,8 +68,7 @@ class IdentifiableSpace:
 
     def covariance_factor(self) -> Array:
         """Return L with L L' the covariance of the unknowns within the identifiable part, shape (n, rank)."""
-        factor: Array = self.scale[:, None] * self.V[:, : self.rank] / self.singular_values[: self.rank]
-        return factor
+        return self.scale[:, None] * self.V[:, : self.rank] / self.singular_values[: self.rank]
 
     def minimum(self, equation: ReducedEquation) -> Array:
         """Return the least-squares solution within the identifiable space, zero outside of it."""
@@ -79,8 +78,7 @@ class IdentifiableSpace:
 
     def null_space(self) -> Array:
         """Return a basis of the deviations without effect on the data, shape (n, n - rank)."""
-        basis: Array = np.where(self.scale > 0.0, self.scale, 1.0)[:, None] * self.V[:, self.rank :]
-        return basis
+        return np.where(self.scale > 0.0, self.scale, 1.0)[:, None] * self.V[:, self.rank :]
 
     def verdicts(self, E: Array) -> tuple[Identifiability, ...]:
         """Return the identifiability of each standard parameter nominal + E_i x, E of shape (p, n)."""

@@ -79,8 +79,7 @@ class ParameterSet:
 
     def standard(self, x: Array) -> Array:
         """Return phi of unknowns, shape (p,)."""
-        phi: Array = self.nominal + self.E @ x
-        return phi
+        return self.nominal + self.E @ x
 
     def body(self, phi: Array, index: int) -> Array:
         """Return the ten parameters of a body about its link frame, shape (10,)."""

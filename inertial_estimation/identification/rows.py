@@ -99,8 +99,7 @@ class RowBlock:
 
     def predicted(self, x: Array) -> Array:
         """Return the prediction of `measured` by unknowns x, shape (k, m); x = 0 gives the nominal one."""
-        prediction: Array = self.measured - self.value + self.regressor @ x
-        return prediction
+        return self.measured - self.value + self.regressor @ x
 
     @classmethod
     def joined(cls, blocks: "list[RowBlock]") -> "RowBlock":

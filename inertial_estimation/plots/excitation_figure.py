@@ -57,5 +57,4 @@ def _curves(own: list[Curve], random: list[Curve]) -> tuple[Series, ...]:
 
 
 def _finite(values: Array) -> Array:
-    finite: Array = np.where(np.isfinite(values), values, np.nan)
-    return finite
+    return np.where(np.isfinite(values), values, np.nan)

@@ -116,8 +116,7 @@ def _tilt_error(results: ReplayResults, t: Array) -> Panel:
 
 
 def _inclination(component: Array) -> Array:
-    inclination: Array = np.degrees(np.arcsin(np.clip(component, -1.0, 1.0)))
-    return inclination
+    return np.degrees(np.arcsin(np.clip(component, -1.0, 1.0)))
 
 
 def figure_of_base(results: ReplayResults) -> Figure:

@@ -35,15 +35,13 @@ def summarise(errors: Array) -> ErrorSummary:
 
 def verticals(quaternions_xyzw: Array) -> Array:
     """Return the vertical in the body frame, R_WB^T e_z, of orientations of shape (n, 4); shape (n, 3)."""
-    directions: Array = Rotation.from_quat(quaternions_xyzw).as_matrix()[:, 2]
-    return directions
+    return Rotation.from_quat(quaternions_xyzw).as_matrix()[:, 2]
 
 
 def yaws(quaternions_xyzw: Array) -> Array:
     """Return the continuous yaw of orientations, about the vertical of the world [rad], shape (n,)."""
     matrices = Rotation.from_quat(quaternions_xyzw).as_matrix()
-    angles: Array = np.unwrap(np.arctan2(matrices[:, 1, 0], matrices[:, 0, 0]))
-    return angles
+    return np.unwrap(np.arctan2(matrices[:, 1, 0], matrices[:, 0, 0]))
 
 
 def angles_between(a: Array, b: Array) -> Array:

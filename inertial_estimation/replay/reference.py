@@ -262,8 +262,7 @@ def _aligned_verticals(estimated: Array, quaternions: Array, trusted: Flags) -> 
         return result
 
     def residual(angles: Array) -> Array:
-        difference: Array = (estimated[trusted] - aligned(angles, trusted)).ravel()
-        return difference
+        return (estimated[trusted] - aligned(angles, trusted)).ravel()
 
     best = least_squares(residual, np.zeros(5), loss="soft_l1", f_scale=ROBUST_SCALE)
     return aligned(np.asarray(best.x, dtype=np.float64), slice(None))

@@ -46,8 +46,7 @@ class TimeAxis(NamedTuple):
 
     def of(self, stamps_ns: NDArray[np.int64]) -> Array:
         """Return the times of stamps [s], shape as given."""
-        times: Array = seconds(stamps_ns - self.origin_ns)
-        return times
+        return seconds(stamps_ns - self.origin_ns)
 
     def at(self, stamp_ns: int) -> float:
         """Return the time of one stamp [s]."""
@@ -215,8 +214,7 @@ def _inertias(prefix: str, inertias: Sequence[LinkInertia]) -> Table:
 
 def upper_entries(matrices: Array) -> Array:
     """Return the entries xx, xy, xz, yy, yz, zz of symmetric matrices, shape (n, 6)."""
-    entries: Array = matrices[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
-    return entries
+    return matrices[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
 
 
 def errors_table(errors: Mapping[str, ReferenceErrors], time: TimeAxis) -> Table:

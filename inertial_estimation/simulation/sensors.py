@@ -61,8 +61,7 @@ class SensorErrors:
         return kept
 
     def _white(self, values: Array, sigma: float) -> Array:
-        noisy: Array = values + sigma * self._rng.standard_normal(values.shape)
-        return noisy
+        return values + sigma * self._rng.standard_normal(values.shape)
 
 
 class TrueReadings:

@@ -156,8 +156,7 @@ def _slopes(t: Array, line: Array, readings: Intervals, begins: Array, window_s:
         spread = ss / n - (s / n) ** 2
         slopes = (sd / n - s / n * (d / n)) / spread / STANDARD_GRAVITY
     known = complete & (spread >= LEAST_SHARE * window_s**2 / 12.0)
-    found: Array = np.where(known, slopes, np.nan)
-    return found
+    return np.where(known, slopes, np.nan)
 
 
 class LaterReadings(TiltTrials):

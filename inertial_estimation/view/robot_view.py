@@ -222,8 +222,7 @@ class RobotView:
         )
 
     def _times(self, stamps_ns: Stamps) -> Array:
-        times: Array = seconds(np.asarray(stamps_ns, dtype=np.int64) - self._origin_ns)
-        return times
+        return seconds(np.asarray(stamps_ns, dtype=np.int64) - self._origin_ns)
 
     def _send(self, entity: str, stamps_ns: Stamps, columns: Any) -> None:
         times = rr.TimeColumn(TIMELINE, duration=self._times(stamps_ns))

@@ -175,13 +175,11 @@ class DesignRows:
     def torques(self, q: Array, v: Array, a: Array) -> Array:
         """Return the torques of the measured rows with nominal parameters [Nm], shape (k, m)."""
         rows = self._at(q, v, a)
-        torques: Array = rows.regressor @ self._nominal - rows.value
-        return torques
+        return rows.regressor @ self._nominal - rows.value
 
     def torque_shares(self, q: Array, v: Array, a: Array) -> Array:
         """Return the nominal torques divided by their limits, zero where the URDF has none, shape (k, m)."""
-        shares: Array = self.torques(q, v, a) / self.torque_limits
-        return shares
+        return self.torques(q, v, a) / self.torque_limits
 
     def gradient(
         self, q: Array, v: Array, a: Array, G: Array, by_torque: Array

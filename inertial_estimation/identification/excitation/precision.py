@@ -97,8 +97,7 @@ def covariance(M: Array, base: BaseParameters, noise: float) -> Array:
     S, d = unit_diagonal(M[np.ix_(base.columns, base.columns)])
     if not np.isfinite(_condition(S, base.rank)):
         return np.full(S.shape, np.inf)
-    sigma: Array = noise**2 * d[:, None] * linear_algebra.inv(S) * d
-    return sigma
+    return noise**2 * d[:, None] * linear_algebra.inv(S) * d
 
 
 def unit_diagonal(M: Array) -> tuple[Array, Array]:
