@@ -1,12 +1,10 @@
 """Observation of a closed loop: errors of its estimates, true inertias, torques at their limits, readings."""
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop
-from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.errors import listing, with_sigma
 from inertial_estimation.recordings.recording import MemoryRecording, Sample
 from inertial_estimation.recordings.truth_file import InertiaStep
@@ -21,8 +19,6 @@ from inertial_estimation.synthetic.synthetic_sensors import (
     recorded,
     wrench_topic,
 )
-
-LOOKS = 20  # samples of the watch in the second for which a robot is tried
 
 
 class LoopWatch:
@@ -115,41 +111,6 @@ class LoopWatch:
 
 def _same(a: LinkInertia, b: LinkInertia) -> bool:
     return a.mass == b.mass and bool((a.com_L == b.com_L).all())
-
-
-@dataclass(frozen=True)
-class TrialRun:
-    """Result of a short run."""
-
-    fallen: bool  # whether the robot fell
-    drift: float  # largest distance of a joint from the stance at the end [rad or m]
-    joint: str  # the joint with the largest distance
-    tilt_rms: float  # tilt error [rad]; NaN without a tilt observer
-    limit: float  # effort limit of that joint, if its torque reached it [Nm or N]; else NaN
-
-
-def try_robot(file: str, *, adaptation: bool = True) -> TrialRun:
-    """Simulate the robot of a parameter file: a second on its hoist, a second standing on its estimates.
-
-    Args:
-        file: The parameter file.
-        adaptation: Whether it stands with the estimated inertias or with those of the URDF.
-
-    Raises:
-        ~inertial_estimation.errors.InertialEstimationError: If a node does not accept the file, or the
-            robot cannot stand in its stance.
-    """
-    loop = RobotLoop(file).build(adaptation=adaptation)
-    simulation = loop.simulation
-    start = simulation.truth().q
-    loop.release(1.0)
-    watch = LoopWatch(loop)
-    for _ in range(LOOKS):
-        loop.run(1.0 / LOOKS)
-        watch.look()
-    drifts = np.abs(simulation.truth().q - start)
-    joint = simulation.robot.joint_names[int(np.argmax(drifts))]
-    return TrialRun(simulation.fallen, float(drifts.max()), joint, watch.tilt_rms, watch.limit(joint))
 
 
 class LoopRecording:

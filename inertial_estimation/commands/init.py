@@ -1,5 +1,7 @@
 """The command `init`: the first parameter file of a robot."""
 
+from __future__ import annotations
+
 import argparse
 import importlib.util
 import math
@@ -7,6 +9,7 @@ import re
 import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,7 +32,11 @@ from inertial_estimation.models.urdf import urdf_warnings
 from inertial_estimation.setup_assistant.parameter_text import parameter_text
 from inertial_estimation.setup_assistant.survey import NO_SENSOR, Survey, Wishes, survey_robot
 
+if TYPE_CHECKING:
+    from inertial_estimation.closed_loop.loop_watch import LoopWatch
+
 FOR_TRIAL = ("mujoco", "proxsuite")
+LOOKS = 20  # samples in the second of the trial
 KEPT_POSTURE = 0.1  # largest drift of a joint in the trial [rad or m]
 
 
@@ -133,26 +140,45 @@ def _accepted(text: str, survey: Survey, *, trial: bool) -> tuple[str, bool]:
 
 
 def _simulated(file: Path) -> tuple[str, bool]:
-    from inertial_estimation.closed_loop.loop_watch import try_robot
-
     _step("simulating the robot for a second")
     try:
-        trial = try_robot(str(file))
+        watch, drifts = _tried(file)
     except InertialEstimationError as error:
         why = one_line(error, limit=600)
         return f"CHECK: all estimators accept the file, the simulation does not: {why}", False
+    joint, drift = max(drifts.items(), key=lambda item: item[1])
     text = "all nodes accept the file; in simulation the robot keeps its stance"
-    if trial.fallen:
+    if watch.loop.simulation.fallen:
         text = "CHECK: the robot falls in simulation; try another stance"
-    elif trial.drift > KEPT_POSTURE:
-        text = f"CHECK: in simulation {trial.joint} drifts by {trial.drift:.2g} from the stance"
-        if not math.isnan(trial.limit):
-            text += f", its torque at the effort limit of {trial.limit:.3g}"
-        elif try_robot(str(file), adaptation=False).drift < KEPT_POSTURE:
+    elif drift > KEPT_POSTURE:
+        text = f"CHECK: in simulation {joint} drifts by {drift:.2g} from the stance"
+        if not math.isnan(limit := watch.limit(joint)):
+            text += f", its torque at the effort limit of {limit:.3g}"
+        elif max(_tried(file, adaptation=False)[1].values()) < KEPT_POSTURE:
             text += ": the estimates of its link move so light a joint (with the URDF's values it stays); "
             text += "--links names heavier ones"
-    tilt = "" if math.isnan(trial.tilt_rms) else f", tilt error {1000.0 * trial.tilt_rms:.2g} mrad"
+    tilt = "" if math.isnan(watch.tilt_rms) else f", tilt error {1000.0 * watch.tilt_rms:.2g} mrad"
     return text + tilt, True
+
+
+def _tried(file: Path, *, adaptation: bool = True) -> tuple[LoopWatch, dict[str, float]]:
+    """Simulate the robot of a parameter file: a second on its hoist, a second standing on its estimates.
+
+    With adaptation it stands with the estimated inertias, else with those of the URDF. Returns the samples of
+    the second, and the distance of every joint from the stance at its end [rad or m].
+    """
+    from inertial_estimation.closed_loop.loop_watch import LoopWatch
+    from inertial_estimation.closed_loop.robot_loop import RobotLoop
+
+    loop = RobotLoop(str(file)).build(adaptation=adaptation)
+    start = loop.simulation.truth().q
+    loop.release(1.0)
+    watch = LoopWatch(loop)
+    for _ in range(LOOKS):
+        loop.run(1.0 / LOOKS)
+        watch.look()
+    drifts = np.abs(loop.simulation.truth().q - start).tolist()
+    return watch, dict(zip(loop.simulation.robot.joint_names, drifts, strict=True))
 
 
 def _next(simulated: bool, output: Path) -> str:

@@ -17,12 +17,13 @@ then the normal). The forces at an instant (ground truth, sensors) follow the la
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import mujoco
 import numpy as np
-from numpy.random import Generator, default_rng
+from numpy.random import default_rng
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dgesv, dposv
 
@@ -134,7 +135,7 @@ class GroundContact:
         The seed is that of random heights.
         """
         n = len(bodies)
-        self._model, self._terrain = model, terrain_from_config(config, seed)
+        self._model, self._surface = model, ground_surface(config, seed)
         self.config = config
         self._bodies = np.array(bodies, dtype=int)
         self._points_B = np.reshape(points_B, (n, 3, 1))
@@ -145,8 +146,10 @@ class GroundContact:
 
     def ground_below(self, p_W: Array) -> tuple[float, Array]:
         """Return height [m] and normal of the ground below a point, shape (3,)."""
-        height, normal = self._terrain.surface(np.reshape(p_W[:2], (1, 2)))
-        return float(height[0]), normal[0]
+        if self._surface is None:
+            return 0.0, np.array([0.0, 0.0, 1.0])
+        height, gradient = self._surface(np.reshape(p_W[:2], (1, 2)))
+        return float(height[0]), ground_normals(gradient)[0]
 
     def locate(self, data: Any) -> None:
         """Find points, depths and Jacobians of a state whose kinematics are known."""
@@ -156,8 +159,9 @@ class GroundContact:
         for rows, point, body in zip(jacobians, p, self._bodies.tolist(), strict=True):
             mujoco.mj_jac(self._model, data, rows, None, point, body)
         self.depth = -p[:, 2]
-        if not self._terrain.level:
-            height, normals = self._terrain.surface(p[:, :2])
+        if self._surface is not None:
+            height, gradients = self._surface(p[:, :2])
+            normals = ground_normals(gradients)
             self.depth, self._axes = (height - p[:, 2]) * normals[:, 2], ground_axes(normals)
             jacobians = self._axes @ jacobians
         self.jacobian = jacobians.reshape(-1, self._model.nv)
@@ -267,59 +271,46 @@ def make_contact(
 LATTICE_CELLS = 64  # number of cells after which the heights repeat
 
 
-class Terrain:
-    """A height field; the base class is the plane z = 0.
-
-    Attributes:
-        level: Whether the terrain is that plane.
-    """
-
-    level = True
-
-    def surface(self, xy: Array) -> tuple[Array, Array]:
-        """Return heights [m], shape (n,), and unit normals, shape (n, 3), at points [m], shape (n, 2)."""
-        height, gradient = self._heights(xy)
-        normals = np.column_stack([-gradient, np.ones(len(xy))])
-        return height, normals / np.sqrt(1.0 + np.sum(gradient**2, axis=1))[:, None]
-
-    def _heights(self, xy: Array) -> tuple[Array, Array]:
-        """Return heights [m], shape (n,), and their gradients, shape (n, 2)."""
-        return np.zeros(len(xy)), np.zeros((len(xy), 2))
+Surface = Callable[[Array], tuple[Array, Array]]
+"""Returns heights [m], shape (n,), and their gradients, shape (n, 2), at points [m], shape (n, 2)."""
 
 
-class Ramp(Terrain):
+def ground_surface(config: GroundConfig, seed: int = 0) -> Surface | None:
+    """Return the surface of the ground, None for the plane z = 0; the seed determines random heights."""
+    if config.terrain == "ramp":
+        return partial(_ramp, math.tan(config.slope), config.begin)
+    if config.terrain == "rough":
+        shape = LATTICE_CELLS, LATTICE_CELLS
+        lattice = config.roughness * default_rng(seed).uniform(-1.0, 1.0, shape)
+        return partial(_rough, lattice, config.cell, config.begin)
+    return None
+
+
+def _ramp(tangent: float, begin: float, xy: Array) -> tuple[Array, Array]:
     """Flat before `begin`, then a plane that rises along x."""
-
-    level = False
-
-    def __init__(self, slope: float, begin: float) -> None:
-        self._tangent, self._begin = math.tan(slope), begin
-
-    def _heights(self, xy: Array) -> tuple[Array, Array]:
-        tangent = np.where(xy[:, 0] > self._begin, self._tangent, 0.0)
-        return tangent * (xy[:, 0] - self._begin), tangent[:, None] * (1.0, 0.0)
+    tangents = np.where(xy[:, 0] > begin, tangent, 0.0)
+    return tangents * (xy[:, 0] - begin), tangents[:, None] * (1.0, 0.0)
 
 
-class RoughGround(Terrain):
-    """Seeded heights on a square lattice with cubic interpolation, which has zero slope at the nodes."""
+def _rough(lattice: Array, cell: float, begin: float, xy: Array) -> tuple[Array, Array]:
+    """Heights on a square lattice with cubic interpolation, which has zero slope at the nodes."""
+    corner = np.floor(xy / cell)
+    s = xy / cell - corner
+    weight, slope = s * s * (3.0 - 2.0 * s), 6.0 * s * (1.0 - s) / cell
+    i, j = (k + np.array([[0], [1]]) for k in corner.astype(int).T)
+    h = lattice[(i % LATTICE_CELLS)[:, None], (j % LATTICE_CELLS)[None]]  # shape (2, 2, n): x, y, n
+    h *= (i * cell > begin)[:, None]
+    along_x = h[1] - h[0]
+    low, high = h[0] + along_x * weight[:, 0]
+    gx = slope[:, 0] * (along_x[0] + (along_x[1] - along_x[0]) * weight[:, 1])
+    return low + (high - low) * weight[:, 1], np.column_stack([gx, slope[:, 1] * (high - low)])
 
-    level = False
 
-    def __init__(self, roughness: float, cell: float, begin: float, rng: Generator) -> None:
-        self._cell, self._begin = cell, begin
-        self._lattice = roughness * rng.uniform(-1.0, 1.0, (LATTICE_CELLS, LATTICE_CELLS))
-
-    def _heights(self, xy: Array) -> tuple[Array, Array]:
-        corner = np.floor(xy / self._cell)
-        s = xy / self._cell - corner
-        weight, slope = s * s * (3.0 - 2.0 * s), 6.0 * s * (1.0 - s) / self._cell
-        i, j = (k + np.array([[0], [1]]) for k in corner.astype(int).T)
-        h = self._lattice[(i % LATTICE_CELLS)[:, None], (j % LATTICE_CELLS)[None]]  # shape (2, 2, n): x, y, n
-        h *= (i * self._cell > self._begin)[:, None]
-        along_x = h[1] - h[0]
-        low, high = h[0] + along_x * weight[:, 0]
-        gx = slope[:, 0] * (along_x[0] + (along_x[1] - along_x[0]) * weight[:, 1])
-        return low + (high - low) * weight[:, 1], np.column_stack([gx, slope[:, 1] * (high - low)])
+def ground_normals(gradients: Array) -> Array:
+    """Return the unit normals of a surface from its gradients, shape (n, 3) of (n, 2)."""
+    normals = np.column_stack([-gradients, np.ones(len(gradients))])
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    return normals
 
 
 def ground_axes(normals: Array) -> Array:
@@ -335,12 +326,3 @@ def ground_axes(normals: Array) -> Array:
     level = np.hypot(nx, nz)
     first = np.column_stack([nz / level, np.zeros(len(normals)), -nx / level])
     return np.stack([first, np.cross(normals, first), normals], axis=1)
-
-
-def terrain_from_config(config: GroundConfig, seed: int = 0) -> Terrain:
-    """Build the terrain; the seed determines the random heights."""
-    if config.terrain == "ramp":
-        return Ramp(config.slope, config.begin)
-    if config.terrain == "rough":
-        return RoughGround(config.roughness, config.cell, config.begin, default_rng(seed))
-    return Terrain()

@@ -11,6 +11,7 @@ from inertial_estimation.models.imu import ImuMount
 from inertial_estimation.models.measurement_rows import CONTACT_LEVER
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array, LinkInertia
+from inertial_estimation.simulation.disturbances import Push
 from inertial_estimation.spatial import linear_algebra
 
 
@@ -31,15 +32,6 @@ class IdealReadings:
     specific_force_I: Array  # specific force at the IMU [m/s^2], shape (3,); zero without IMU
     angular_rate_I: Array  # angular rate of the IMU [rad/s], shape (3,)
     wrenches_C: Array  # wrench of the ground on each contact, in its frame [N, Nm], shape (n_contacts, 6)
-
-
-@dataclass(frozen=True, eq=False)
-class PointForce:
-    """A force of the environment on a point of a link."""
-
-    link: str  # name of the link
-    force_W: Array  # force, axes of the world [N], shape (3,)
-    point_L: Array  # point of application in the link frame [m], shape (3,)
 
 
 class IdealSensors:
@@ -84,7 +76,7 @@ class IdealSensors:
         levers = [0.0 if frame in point_contacts else CONTACT_LEVER for frame in contact_frames]
         self._scale = np.array([[1.0, 1.0, 1.0, lever, lever, lever] for lever in levers]).ravel()
 
-    def read(self, state: MotionState, pushes: Sequence[PointForce] = ()) -> IdealReadings:
+    def read(self, state: MotionState, pushes: Sequence[Push] = ()) -> IdealReadings:
         """Return the readings of ideal sensors.
 
         Joints and contacts together produce the generalised force M a + c. Its base rows determine the sum
@@ -93,7 +85,7 @@ class IdealSensors:
 
         Args:
             state: Configuration, velocity and acceleration.
-            pushes: Forces of the environment in addition to those of the contacts.
+            pushes: Forces of the environment, axes of the world, in addition to those of the contacts.
 
         Raises:
             ~inertial_estimation.errors.ModelError: If the contacts cannot carry the motion (two points).
@@ -104,7 +96,7 @@ class IdealSensors:
             frame = self.robot.frame_id(push.link)
             J = pin.computeFrameJacobian(model, data, state.q, frame, pin.LOCAL_WORLD_ALIGNED)
             arm = data.oMf[frame].rotation @ push.point_L
-            force -= J.T @ np.concatenate((push.force_W, np.cross(arm, push.force_W)))
+            force -= J.T @ np.concatenate((push.force, np.cross(arm, push.force)))
         wrenches = np.zeros((len(self._contacts), 6))
         if self._contacts:
             J = _frame_jacobians(model, data, state.q, self._contacts)

@@ -23,7 +23,6 @@ from inertial_estimation.synthetic.ideal_robots import (
     IdealReadings,
     IdealSensors,
     MotionState,
-    PointForce,
 )
 
 POSITION_SHARE, SPEED_SHARE = 0.6, 0.5  # of each joint's range and of its speed limit, used by an arm
@@ -103,21 +102,17 @@ class Truth:
         for t, state in zip(self.times_s.tolist(), self.states, strict=True):
             masses = tuple(load.mass(t) for load in loads)
             if masses not in sensors:
-                present = [load.body for load, mass in zip(loads, masses, strict=True) if mass is not None]
+                bodies = [load.body for load, mass in zip(loads, masses, strict=True) if mass is not None]
                 frames = list(self.contacts.values())
                 sensors[masses] = IdealSensors(
                     self.robot,
                     imu=self.imu,
                     contact_frames=frames,
                     point_contacts=self.points,
-                    payloads=present,
+                    payloads=bodies,
                 )
-            forces = [
-                PointForce(push.link, np.asarray(push.force), np.asarray(push.point_L))
-                for push in pushes
-                if push.start <= t < push.start + push.duration
-            ]
-            readings.append(sensors[masses].read(state, forces))
+            present = [push for push in pushes if push.start <= t < push.start + push.duration]
+            readings.append(sensors[masses].read(state, present))
         return tuple(readings)
 
     def inertias(self) -> list[InertiaStep]:

@@ -49,9 +49,9 @@ def searched(
     """Run a number of trials; the first has the values in effect, if they are within the ranges.
 
     The first quarter of the trials is spread over the ranges by a Halton sequence. The others are spread,
-    batch by batch, over a box around the best trial so far, which becomes smaller with every batch. The values
-    of a batch are chosen together, so that the search is the same for any number of processes. On quadratic and
-    rippled bowls of 1 to 6 dimensions it comes as close in 100 trials as a tree-structured Parzen estimator.
+    batch by batch, over a box around the best trial so far, smaller with every batch. The values of a batch
+    are chosen together, so that the search is the same for any number of processes. On quadratic and rippled
+    bowls of 1 to 6 dimensions it comes as close in 100 trials as a tree-structured Parzen estimator.
 
     Args:
         variations: The parameters.

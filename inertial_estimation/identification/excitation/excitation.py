@@ -36,7 +36,6 @@ from inertial_estimation.identification.excitation.trajectory import (
     Tick,
     TrajectoryProblem,
     design_trajectory,
-    no_tick,
 )
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.identification.parameter_set import held_links
@@ -95,7 +94,7 @@ def design_excitation(
     mesh_folders: Sequence[str | Path] = (),
     joints: Sequence[str] = (),
     seed: int = 0,
-    tick: Tick = no_tick,
+    tick: Tick = lambda _steps: None,
     workers: Workers | None = None,
 ) -> ExcitationDesign:
     """Design an exciting motion.
@@ -170,19 +169,19 @@ _Design = tuple[JointTrajectory, EvaluatedMotion, Sequence[Call[EvaluatedMotion]
 def _trajectory(space: DesignSpace, search: Generator, others: Generator, tick: Tick) -> _Design:
     family = MotionFamily(space.config, space.limits)
     problem = TrajectoryProblem(family, space)
-    found = design_trajectory(problem, search, tick)
+    z, share = design_trajectory(problem, search, tick)
     drawn = [family.motion(problem.random(others)) for _ in range(space.config.compare_random)]
-    motion = family.motion(found.z)
+    motion = family.motion(z)
     times = np.linspace(0.0, family.duration, int(np.ceil(family.duration / OUTPUT_STEP_S - 1e-9)) + 1)
     q, v, a = motion.at(times)
     v[[0, -1]], a[[0, -1]] = 0.0, 0.0  # removes the round-off of the sums, about 1e-16
-    reduced = f"gains were reduced to {found.reduced:.2f} of the designed ones to be free of collisions"
+    reduced = f"gains were reduced to {share:.2f} of the designed ones to be free of collisions"
     along = partial(_along, space.rows, space.config.torque_noise, family.duration)
     return (
         space.trajectory(times, q, v, a),
         along(motion),
         [partial(along, one) for one in drawn],
-        [reduced] if found.reduced < 1.0 else [],
+        [reduced] if share < 1.0 else [],
     )
 
 

@@ -10,7 +10,7 @@ from numpy.random import Generator
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.identification.excitation.design_robot import DesignSpace
 from inertial_estimation.identification.excitation.precision import objective, unit_diagonal
-from inertial_estimation.identification.excitation.trajectory import Tick, no_tick
+from inertial_estimation.identification.excitation.trajectory import Tick
 from inertial_estimation.identification.identifiability import RANK_TOLERANCE, BaseParameters
 from inertial_estimation.models.joint_trajectory import minimum_jerk
 from inertial_estimation.signals import Array
@@ -49,7 +49,7 @@ def random_poses(space: DesignSpace, count: int, rng: Generator) -> Array:
     return np.array(found)
 
 
-def chosen_poses(space: DesignSpace, candidates: Array, tick: Tick = no_tick) -> tuple[int, ...]:
+def chosen_poses(space: DesignSpace, candidates: Array, tick: Tick) -> tuple[int, ...]:
     """Return the indices of the poses that minimise the objective, the most informative first.
 
     The candidates are poses of the moving joints, shape (candidates, n).
@@ -74,11 +74,11 @@ def chosen_poses(space: DesignSpace, candidates: Array, tick: Tick = no_tick) ->
         tick(1)
         if not improved:
             break
-    return tuple(_greedy(infos, chosen, len(chosen), base))
+    return tuple(_greedy(infos, chosen, len(chosen), base, lambda _steps: None))
 
 
 def _greedy(
-    infos: Array, candidates: Sequence[int], count: int, base: BaseParameters, tick: Tick = no_tick
+    infos: Array, candidates: Sequence[int], count: int, base: BaseParameters, tick: Tick
 ) -> list[int]:
     """Add the candidate that increases the determinant most, one after the other."""
     M = WEAK_INFORMATION * infos.mean(0)

@@ -14,7 +14,6 @@ max |x| <= max over samples + h^2/8 max |x''|.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
@@ -152,10 +151,6 @@ COLLIDING_DRAWS = 20  # number of random motions that may violate the limits bef
 SMALLEST_GAIN = 0.05  # smallest share of the gains of random motions
 
 
-def no_tick(_steps: int) -> None:
-    """Ignore the progress."""
-
-
 class TrajectoryProblem:
     """The objective of one kind of trajectory of one robot.
 
@@ -236,17 +231,12 @@ class TrajectoryProblem:
         return float(scale * (lacking**2).sum()), gradient
 
 
-@dataclass(frozen=True, eq=False)
-class TrajectoryDesign:
-    """A designed trajectory."""
+def design_trajectory(problem: TrajectoryProblem, rng: Generator, tick: Tick) -> tuple[Array, float]:
+    """Design the trajectory with the smallest objective that is found, free of collisions.
 
-    z: Array  # its vector in its family
-    clearance: float  # smallest distance of links along it [m]; infinite if none is checked
-    reduced: float  # factor by which the gains were reduced to avoid collisions; 1 if that was not needed
-
-
-def design_trajectory(problem: TrajectoryProblem, rng: Generator, tick: Tick = no_tick) -> TrajectoryDesign:
-    """Return the trajectory with the smallest objective that is found, free of collisions.
+    Returns:
+        Its vector in its family, and the factor by which its gains were reduced to avoid collisions, 1 if
+        there were none.
 
     Raises:
         ConfigurationError: If no trajectory keeps the clearance.
@@ -255,17 +245,21 @@ def design_trajectory(problem: TrajectoryProblem, rng: Generator, tick: Tick = n
     for _ in range(config.starts):
         starts.append(problem.random(rng))
         tick(1)
-    found = _refined(problem, min(starts, key=problem.value), tick)
-    if found.clearance < config.clearance:
+    z, share, clearance = _refined(problem, min(starts, key=problem.value), tick)
+    if clearance < config.clearance:
         raise ConfigurationError(
             f"no trajectory with a clearance of {config.clearance:g} m was found, the best has "
-            f"{found.clearance:.3f} m; try other joints, more starts, or less clearance"
+            f"{clearance:.3f} m; try other joints, more starts, or less clearance"
         )
-    return found
+    return z, share
 
 
-def _refined(problem: TrajectoryProblem, z: Array, tick: Tick) -> TrajectoryDesign:
-    """Refine one start; the penalty grows until the limits also hold between the samples."""
+def _refined(problem: TrajectoryProblem, z: Array, tick: Tick) -> tuple[Array, float, float]:
+    """Refine one start; the penalty grows until the limits also hold between the samples.
+
+    Returns:
+        The vector, the share to which the gains were reduced, and the smallest distance of links [m].
+    """
     config, weight = problem.space.config, 1.0
     for round_number in range(REFINEMENT_ROUNDS):
         iterations = config.iterations if round_number == 0 else -(-config.iterations // 4)
@@ -279,7 +273,7 @@ def _refined(problem: TrajectoryProblem, z: Array, tick: Tick) -> TrajectoryDesi
         share *= GAIN_SHRINK
         z = problem.family.smaller(z, GAIN_SHRINK)
         clearance, _torque = _checked(problem, z)
-    return TrajectoryDesign(z, clearance, share)
+    return z, share, clearance
 
 
 def _descended(problem: TrajectoryProblem, z: Array, weight: float, iterations: int, tick: Tick) -> Array:
