@@ -1,5 +1,7 @@
 """The command `demo`: TALOS takes a weight, with four live nodes."""
 
+from __future__ import annotations
+
 import argparse
 import importlib.util
 import json
@@ -8,7 +10,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -102,9 +104,8 @@ def response_from_record(
     record: LiveRecord, scene: PayloadScene, *, adaptation: bool, released_ns: int
 ) -> PayloadResponse:
     """Extract the response of a run from its messages; times count from the stamp of the release [ns]."""
-    masses = [(stamp_ns, inertia.mass) for stamp_ns, inertia in record.inertias.get(scene.link, [])]
     columns: list[Array] = []
-    for series in (record.joints[scene.joint], masses):
+    for series in (record.positions, record.masses):
         stamps, values = zip(*series, strict=True) if series else ((), ())
         t: Any = seconds(np.array(stamps, dtype=np.int64) - released_ns)
         kept = (t >= 0.0) & (t <= scene.duration_s + 1e-9)
@@ -130,43 +131,34 @@ def node_command(node: str, *, adaptation: bool) -> list[str]:
     return [sys.executable, "-c", call, "--ros-args", *files, *options, "--log-level", "warn"]
 
 
-class DemoRun(AbstractContextManager["DemoRun"]):
-    """One run, a context: its nodes start when the context is entered, and have ended when it is left.
+class DemoRun:
+    """One run: its nodes start at once, and have ended when its stack is closed.
 
     Attributes:
         adaptation: Whether the controller uses the estimated inertias.
         over: Whether the run is finished.
     """
 
-    def __init__(self, scene: PayloadScene, *, adaptation: bool, domain_id: int) -> None:
-        """Initialise the run of a scene on its own ROS domain."""
+    def __init__(self, scene: PayloadScene, *, adaptation: bool, stack: ExitStack) -> None:
+        """Start the nodes that answer the simulator in a scene, on a ROS domain of their own."""
         self.adaptation, self.over = adaptation, False
-        self._scene, self._domain_id = scene, domain_id
-        self._record, self._released_ns = LiveRecord(), 0
+        self._scene, self._stack, self._record = scene, stack, LiveRecord()
+        self._domain_id = stack.enter_context(claimed_domain(DOMAINS))
+        folder = Path(stack.enter_context(TemporaryDirectory()))
+        self._processes = stack.enter_context(ProcessGroup(folder))
         self._begin_s = self._progress_s = time.monotonic()
+        self._released_ns = 0
         self._received_ns = 0  # stamp up to which both joint and inertia have been received
-        self._open = ExitStack()
-        self._processes: ProcessGroup | None = None
         self._listener: DemoMonitor | None = None
         self._simulating = False
+        for node in ANSWERING:
+            self._start(node)
 
-    def __enter__(self) -> "DemoRun":
-        with ExitStack() as stack:
-            folder = Path(stack.enter_context(TemporaryDirectory()))
-            self._processes = stack.enter_context(ProcessGroup(folder))
-            for node in ANSWERING:
-                self._start(node)
-            self._open = stack.pop_all()
-        return self
-
-    def __exit__(self, *_error: Any) -> None:
-        self._open.close()
-
-    def _listen(self) -> "DemoMonitor":
+    def _listen(self) -> DemoMonitor:
         from inertial_estimation.ros.monitors import listen  # its import takes as long as that of a node
 
         monitor = listen(self._record, self._scene.link, self._scene.joint, self._domain_id)
-        return self._open.enter_context(monitor)
+        return self._stack.enter_context(monitor)
 
     def poll(self) -> None:
         """Process the messages that have arrived, and end the nodes when the run is over.
@@ -177,7 +169,7 @@ class DemoRun(AbstractContextManager["DemoRun"]):
             ~inertial_estimation.errors.InertialEstimationError: If a node has ended, or the simulation did
                 not begin.
         """
-        if self.over or self._processes is None:
+        if self.over:
             return
         self._processes.check()
         self._listener = self._listener or self._listen()
@@ -188,8 +180,8 @@ class DemoRun(AbstractContextManager["DemoRun"]):
             self._start(SIMULATOR_NODE)
             self._simulating = True
         self._released_ns = round(float(self._reported(SIMULATION, RELEASED_AT)) * NANOSECONDS)
-        received = (self._record.joints, self._scene.joint), (self._record.inertias, self._scene.link)
-        stamp_ns = min(series[name][-1][0] if series.get(name) else 0 for series, name in received)
+        series = self._record.positions, self._record.masses
+        stamp_ns = min(one[-1][0] if one else 0 for one in series)
         now_s = time.monotonic()
         if stamp_ns > self._received_ns:
             self._received_ns, self._progress_s = stamp_ns, now_s
@@ -202,7 +194,7 @@ class DemoRun(AbstractContextManager["DemoRun"]):
 
     def response(self) -> PayloadResponse | None:
         """Return the measurements since the release; None before it."""
-        if not (self._released_ns and self._record.joints.get(self._scene.joint)):
+        if not (self._released_ns and self._record.positions):
             return None
         return response_from_record(
             self._record, self._scene, adaptation=self.adaptation, released_ns=self._released_ns
@@ -257,7 +249,6 @@ class DemoRun(AbstractContextManager["DemoRun"]):
         return self._released_ns > 0 and self.simulated_s >= self._scene.duration_s
 
     def _start(self, node: str) -> None:
-        assert self._processes is not None
         command = node_command(node, adaptation=self.adaptation)
         self._processes.start(node, command, ROS_DOMAIN_ID=str(self._domain_id))
 
@@ -275,11 +266,9 @@ def run(args: argparse.Namespace) -> int:
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     warm_up()  # before the nodes start: otherwise all of them would compile at the same time
     with ExitStack() as stack:
-        runs = [
-            DemoRun(scene, adaptation=adaptation, domain_id=stack.enter_context(claimed_domain(DOMAINS)))
-            for adaptation in ((False,) if args.no_adaptation else (False, True))
-        ]
         print("Talos takes a weight; simulator, estimators and controller run as live nodes.", flush=True)
+        adaptations = (False,) if args.no_adaptation else (False, True)
+        runs = [DemoRun(scene, adaptation=adaptation, stack=stack) for adaptation in adaptations]
         _watch(runs)
     responses = [response for demo_run in runs if (response := demo_run.response()) is not None]
     _print_table(scene, responses)
@@ -308,21 +297,18 @@ def _scene(duration_s: float, files: ConfigFile) -> PayloadScene:
 
 
 def _watch(runs: Sequence[DemoRun]) -> None:
-    """Run all nodes and listen until all runs are over; print a line of each every two seconds."""
+    """Listen until all runs are over; print a line of each every two seconds."""
     begin_s = next_s = time.monotonic()
-    with ExitStack() as stack:
+    while not all(demo_run.over for demo_run in runs):
+        now_s = time.monotonic()
+        if now_s >= next_s:
+            next_s = now_s + LINE_PERIOD_S
+            for demo_run in (one for one in runs if not one.over):
+                line = f"{_name(demo_run.adaptation):<20} {demo_run.progress()}"
+                print(f"[{now_s - begin_s:5.1f} s] {line}", flush=True)
         for demo_run in runs:
-            stack.enter_context(demo_run)
-        while not all(demo_run.over for demo_run in runs):
-            now_s = time.monotonic()
-            if now_s >= next_s:
-                next_s = now_s + LINE_PERIOD_S
-                for demo_run in (one for one in runs if not one.over):
-                    line = f"{_name(demo_run.adaptation):<20} {demo_run.progress()}"
-                    print(f"[{now_s - begin_s:5.1f} s] {line}", flush=True)
-            for demo_run in runs:
-                demo_run.poll()
-            time.sleep(POLL_PERIOD_S)
+            demo_run.poll()
+        time.sleep(POLL_PERIOD_S)
 
 
 def _name(adaptation: bool) -> str:

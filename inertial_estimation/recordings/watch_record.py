@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from inertial_estimation.recordings.tables import number
-from inertial_estimation.signals import Health, HealthLevel, LinkInertia
+from inertial_estimation.signals import Health, HealthLevel
 
 # Period of a node's reports by the steady clock [s], so that a node that waits for /clock reports, too
 REPORT_PERIOD = 1.0
@@ -125,10 +125,8 @@ def _badness(state: InputState) -> tuple[int, float]:
 
 @dataclass
 class LiveRecord:
-    """Messages received from the live nodes of a demo, in order."""
+    """What the live nodes of a demo have published of one link and one joint, in order."""
 
-    # published inertia of each link, with its stamp [ns]
-    inertias: dict[str, list[tuple[int, LinkInertia]]] = field(default_factory=dict)
-    # position of each watched joint [rad], with its stamp [ns]
-    joints: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
+    masses: list[tuple[int, float]] = field(default_factory=list)  # of the link's body [kg], with stamps [ns]
+    positions: list[tuple[int, float]] = field(default_factory=list)  # of the joint [rad], with stamps [ns]
     reports: dict[str, Health] = field(default_factory=dict)  # newest of each component, by "node: part"

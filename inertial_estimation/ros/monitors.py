@@ -67,15 +67,18 @@ class DemoMonitor(PolledNode):
     def __init__(self, record: LiveRecord, link: str, joint: str, context: Context) -> None:
         super().__init__("demo_monitor", context)
         self._record, self._joint = record, joint
-        keep, inertia = record.inertias.setdefault(link, []).append, message_reader(InertiaStamped)
-        self.listen_to(InertiaStamped, f"link_inertias/{topic_token(link)}", lambda data: keep(inertia(data)))
-        self._positions, self._read = record.joints.setdefault(joint, []), message_reader(JointState)
+        self._read_inertia, self._read_joints = message_reader(InertiaStamped), message_reader(JointState)
+        self.listen_to(InertiaStamped, f"link_inertias/{topic_token(link)}", self._on_inertia)
         self.listen_to(JointState, "joint_states", self._on_joints)
 
+    def _on_inertia(self, data: bytes) -> None:
+        stamp_ns, inertia = self._read_inertia(data)
+        self._record.masses.append((stamp_ns, inertia.mass))
+
     def _on_joints(self, data: bytes) -> None:
-        reading = self._read(data)
+        reading = self._read_joints(data)
         place = reading.names.index(self._joint)
-        self._positions.append((reading.stamp_ns, float(reading.position[place])))
+        self._record.positions.append((reading.stamp_ns, float(reading.position[place])))
 
     def on_diagnostics(self, msg: DiagnosticArray) -> None:
         """Keep the newest report of each component."""

@@ -15,7 +15,6 @@ from inertial_estimation.commands.demo import PayloadScene, response_from_record
 from inertial_estimation.commands.processes import ProcessGroup
 from inertial_estimation.errors import InertialEstimationError
 from inertial_estimation.recordings.watch_record import LiveRecord
-from inertial_estimation.signals import LinkInertia
 
 
 def test_demo_holds_the_weight_with_adaptation_and_sags_without() -> None:
@@ -82,9 +81,8 @@ def record(offset: float, mass: float) -> LiveRecord:
     heard = LiveRecord()
     stamps = [RELEASED + round(t * 1e9) for t in np.arange(-1.0, 6.0, 0.01)]
     late = RELEASED + round(SCENE.time_s * 1e9)
-    heard.joints["elbow"] = [(s, SCENE.home + offset * (s >= late)) for s in stamps]
-    body = LinkInertia("forearm", mass, np.zeros(3), np.eye(3))
-    heard.inertias["forearm"] = [(s, body) for s in stamps]
+    heard.positions = [(s, SCENE.home + offset * (s >= late)) for s in stamps]
+    heard.masses = [(s, mass) for s in stamps]
     return heard
 
 
