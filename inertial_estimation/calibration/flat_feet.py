@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from inertial_estimation.calibration.problem import (
     CalibrationConfig,
@@ -22,7 +23,6 @@ from inertial_estimation.calibration.problem import (
 )
 from inertial_estimation.models.chain_kinematics import ChainKinematics, FramePoses
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import exp_so3, skew, vector, with_vertical
 
 HEIGHT, TILT = Channel("sole height", "m", 2e-3), Channel("sole tilt", "m", 1e-3)
@@ -169,8 +169,7 @@ class FlatFeetProblem(CalibrationProblem):
             return upright(up_B)
         seen = [imu.R_WI[k] @ poses.R_SF[k, n + i].T for i, imu in enumerate(self.imus)]
         if self.use_yaw:
-            U, _, Vt = linear_algebra.svd(np.sum(seen, axis=0))
-            return U @ np.diag([1.0, 1.0, float(np.linalg.det(U @ Vt))]) @ Vt
+            return np.asarray(Rotation.from_matrix(seen).mean().as_matrix())
         return upright(np.sum([R_WB[2] for R_WB in seen], axis=0))
 
 

@@ -1,1 +1,1 @@
-"""One thin argparse main per tool of the `inertial-estimation` console script."""
+"""The commands of `inertial-estimation`: one module each, whose `run` takes the parsed arguments."""

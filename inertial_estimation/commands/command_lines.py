@@ -82,9 +82,8 @@ def remapping(text: str) -> tuple[str, str]:
 
 CONFIG = "ROS parameter file or name of a robot (icub, panda, talos ...); later ones override earlier ones"
 REFERENCE = "topic of the true pose or orientation, PoseStamped or QuaternionStamped"
-SHARED: dict[
-    str, tuple[Any, ...]
-] = {  # options of several commands: arguments of `add`, and further ones of argparse
+# Options of several commands: arguments of `add`, and further ones of argparse.
+SHARED: dict[str, tuple[Any, ...]] = {
     "bag": (Path, "BAG", "rosbag2 folder, its .mcap or .db3 file, or a .bag of ROS 1"),
     "bags": (str, "BAG", "rosbag2 folders, .mcap or .db3 files, or .bag files of ROS 1", {"nargs": "+"}),
     "--config": ([], "NAME|FILE", CONFIG, {"required": True}),

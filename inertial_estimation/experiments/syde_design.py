@@ -29,6 +29,7 @@ from inertial_estimation.identification.identification_config import Identificat
 from inertial_estimation.parameters import build_config
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
+from inertial_estimation.spatial.linear_algebra import rms
 
 URDF, JOINTS = "example-robot-data:talos_reduced", "arm_left_[1-7]_joint"
 
@@ -48,13 +49,6 @@ class Study(NamedTuple):
 DESIGN = {"objective": "max-variance", "torque_noise": 0.1, "iterations": 60, "acceleration_limit": 3.0}
 FULL = Study(DESIGN, 30)
 QUICK = Study({**DESIGN, "iterations": 1, "starts": 2, "duration": 10.0, "poses": 8}, 3)
-
-
-class Identified(NamedTuple):
-    """Errors of the identification from one data set."""
-
-    torque_error: float  # rms of the torque error on another motion, over the rms of its torques
-    deviations: float  # rms of the errors of the base parameters, in their expected standard deviations
 
 
 class SeedResult(NamedTuple):
@@ -114,7 +108,7 @@ def _one_seed(quick: bool, seed: int) -> SeedResult:
 
 def identified(
     rows: DesignRows, motion: EvaluatedMotion, held_out: States, noise: float, delay_s: float, rng: Generator
-) -> Identified:
+) -> tuple[float, float]:
     """Identify all base parameters from torques with noise, late by a delay.
 
     Args:
@@ -124,6 +118,10 @@ def identified(
         noise: Standard deviation of the torques [Nm].
         delay_s: Delay of the torques against the positions [s].
         rng: Random generator of the noise.
+
+    Returns:
+        Rms of the torque error on the other motion over the rms of its torques, and rms of the errors of the
+        base parameters in their expected standard deviations.
     """
     base = rows.base
     truth = base.coupling @ linear_algebra.lstsq(rows.parameters.E, rows.parameters.nominal)
@@ -138,10 +136,7 @@ def identified(
     sigma = np.sqrt(samples) * np.array([deviation.sigma for deviation in motion.precision.base_parameters])
     if noise > 0.0:
         sigma = sigma * noise / FULL.noise
-    return Identified(
-        float(np.sqrt(np.mean(error**2) / np.mean(size**2))),
-        float(np.sqrt(np.mean(((found - truth) / sigma) ** 2))),
-    )
+    return rms(error) / rms(size), rms((found - truth) / sigma)
 
 
 def delayed(values: Array, steps: float) -> Array:

@@ -195,7 +195,7 @@ def consistent(equation: ReducedEquation, parameters: ParameterSet, mass_deviati
 
         minimise ||R x - z||^2 / 2 + w sum_b (tr S_b - log det S_b) + friction and load about zero,
 
-    S_b the pseudo-inertia of a body relative to its nominal one (`priors`; THEORY 3). The function is convex
+    S_b the pseudo-inertia of a body relative to its nominal one (`body_slopes`). The function is convex
     and self-concordant: Newton's method with a line search finds its minimum, and the second derivative there
     is the inverse of the covariance. Friction and a load are kept positive by logarithmic barriers, whose
     weight falls to `BARRIERS[-1]`.
@@ -241,7 +241,6 @@ class _ConsistentProblem:
         at, sigma = 10 * len(parameters.bodies) + np.array(positive, int), parameters.friction_sigma[positive]
         self._F, self._f = parameters.E[at] / sigma[:, None], parameters.nominal[at] / sigma
         self._load = parameters.payload
-
         self.set_barrier(BARRIERS[0])
 
     def set_barrier(self, barrier: float, of_load: float | None = None) -> None:

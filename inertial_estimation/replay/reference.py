@@ -47,12 +47,7 @@ class ReplayReference:
     exact: bool = False  # whether the samples are the truth of a simulation, not measured ones
     # true inertias of a simulated or synthetic recording; None where they are not known
     truth: TrueInertias | None = None
-    settle_s: float = 0.0  # time after the first estimate for which the base is not compared [s]
-
-    @property
-    def settle_ns(self) -> int:
-        """Time after the first estimate for which the base is not compared [ns]."""
-        return round(self.settle_s * NANOSECONDS)
+    settle_ns: int = 0  # time after the first estimate for which the base is not compared [ns]
 
 
 def read_reference(
@@ -84,7 +79,7 @@ def read_reference(
             f"{len(samples)} messages on '{topic}'"
         )
     exact = simulated and topic == GROUND_TRUTH_TOPIC
-    return topic, ReplayReference(samples, trusted, exact, truth, settle_s)
+    return topic, ReplayReference(samples, trusted, exact, truth, round(settle_s * NANOSECONDS))
 
 
 def read_trusted(path: Path) -> Flags:

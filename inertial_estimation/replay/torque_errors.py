@@ -57,16 +57,11 @@ class TorqueSeries(NamedTuple):
 
         The innovations are means over the filter's window, which smooths them further.
         """
-        known = np.isfinite(self.measured).all(axis=0)
-        if not known.any():
+        smooth, known = self.low_passed(), np.isfinite(self.measured).all(axis=0)
+        if smooth is None or not known.any():
             return None
-        with suppress(MeasurementError):
-            errors, measured = (
-                np.linalg.norm(low_pass_zero_phase(self.stamps_ns, rows[:, known]))
-                for rows in (self.innovations, self.measured)
-            )
-            return float(errors / measured)
-        return None
+        errors, measured = (np.linalg.norm(one[:, known]) for one in (smooth.innovations, smooth.measured))
+        return float(errors / measured)
 
 
 def torque_series(

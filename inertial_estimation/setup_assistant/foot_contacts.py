@@ -82,7 +82,6 @@ class _Foot:
     """The last body of a leg in a posture, expressed in the base."""
 
     def __init__(self, robot: RobotModel, q: Array, leg: Limb, shapes: LinkShapes) -> None:
-        self._robot, self._q = robot, q
         self.links = end_links(robot, leg)
         poses = dict(zip(self.links, robot.frame_poses(q, self.links), strict=True))
         self._poses = poses
