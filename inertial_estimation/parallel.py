@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
 
-from inertial_estimation.errors import ConfigurationError, WorkerError
+from inertial_estimation.errors import WorkerError
 
 ResultT = TypeVar("ResultT")
 Call = Callable[[], ResultT]
@@ -35,13 +35,7 @@ class Workers:
     """
 
     def __init__(self, jobs: int = 1) -> None:
-        """Choose the number of processes; 1 is this process, and needs no joblib (extra `tools`).
-
-        Raises:
-            ConfigurationError: If the number is below 1.
-        """
-        if jobs < 1:
-            raise ConfigurationError(f"the number of jobs is {jobs}, expected at least 1")
+        """Choose the number of processes; 1 is this process, and needs no joblib (extra `tools`)."""
         self._jobs = jobs
 
     def results(

@@ -137,13 +137,7 @@ class Truth:
 def arm_truth(
     robot: RobotModel, timing: Timing, rng: np.random.Generator, payload: Attachment | None = None
 ) -> Truth:
-    """Move a fixed-base arm through an exciting motion about the middle of its limits, within them.
-
-    Raises:
-        ConfigurationError: If the base floats.
-    """
-    if robot.floating_base:
-        raise ConfigurationError("an arm motion needs a fixed base (floating_base: false)")
+    """Move a fixed-base arm through an exciting motion about the middle of its limits, within them."""
     limits = joint_limits(robot)
     centre = 0.5 * (limits.lower + limits.upper)
     reach = 0.5 * POSITION_SHARE * (limits.upper - limits.lower)
@@ -201,7 +195,7 @@ def stance_truth(
     *,
     contacts: Mapping[str, str],
     imu: ImuMount | None = None,
-    motion: StanceMotion | None = None,
+    motion: StanceMotion,
     payload: Attachment | None = None,
 ) -> Truth:
     """Move base and arms of a standing robot, its feet exactly fixed to the ground.
@@ -221,7 +215,6 @@ def stance_truth(
     Raises:
         ~inertial_estimation.errors.ModelError: If a name does not exist or the feet cannot reach.
     """
-    motion = StanceMotion() if motion is None else motion
     stance = ClosedStance(robot, list(contacts.values()), motion.posture)
     reach = np.zeros(robot.n_joints)
     for name, distance in motion.reach.items():
