@@ -12,7 +12,7 @@ from benchmarks.referee.gait_sensors import GaitSensors, feet_at_rest, gait_read
 from benchmarks.referee.gaits import TROT, quadruped, tilt_errors
 from inertial_estimation.models.imu import ImuMount
 from inertial_estimation.simulation.config import SensorNoise
-from inertial_estimation.synthetic.synthetic_truth import StanceMotion, Truth, stance_truth
+from inertial_estimation.synthetic.synthetic_truth import SPEED_SHARE, StanceMotion, Truth, stance_truth
 
 G0 = 9.81  # Pinocchio's standard gravity
 TIMING = ie.Timing(duration_s=5.0, rate_hz=100.0, rest_s=0.5, fade_s=0.8)
@@ -134,7 +134,11 @@ def test_two_point_feet_cannot_carry_a_robot() -> None:
 
 
 def test_joints_stay_within_their_limits(talos: Truth, panda: Truth) -> None:
-    for truth in (talos, panda):
+    timing = ie.Timing(duration_s=1.0, rate_hz=400.0, rest_s=0.2, fade_s=0.05)
+    abrupt = ie.synthetic_truth("panda", timing, np.random.default_rng(1), payload_time_s=None)
+    fastest = np.abs([state.v for state in abrupt.states]).max(axis=0) / abrupt.robot.model.velocityLimit
+    assert fastest.max() > 0.5 * SPEED_SHARE, "which its start nearly reaches"
+    for truth in (talos, panda, abrupt):
         model, n = truth.robot.model, truth.robot.n_base
         q = np.array([truth.robot.joint_positions(state.q) for state in truth.states])
         v = np.array([state.v[n:] for state in truth.states])
