@@ -33,7 +33,7 @@ def recording(*names: str) -> Path:
         pytest.skip(str(reason))
 
 
-LONG = ("iCub", "Panda online")  # whole recordings through two filters and a check
+LONG = ("iCub", "Panda online", "Panda offline")  # whole recordings through filters, checks, identification
 
 
 @pytest.mark.parametrize(

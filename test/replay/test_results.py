@@ -94,7 +94,7 @@ def test_an_implausible_number_is_printed_with_what_to_check():
 
 @pytest.fixture(scope="module")
 def recording() -> ie.MemoryRecording:
-    timing = ie.Timing(duration_s=6.0, rate_hz=500.0)
+    timing = ie.Timing(duration_s=3.0, rate_hz=500.0)
     truth = ie.synthetic_truth("panda", timing, np.random.default_rng(0), payload_time_s=None)
     return ie.measure(truth, NOISE_FREE, np.random.default_rng(0))
 
