@@ -140,10 +140,7 @@ def identified(bag: Path, folder: Path, output: str, *options: str) -> dict:
         (["--validate", "BAG"], "given more than once"),
         (["BAG"], "given more than once"),
         (["--method", "magic"], "no method 'magic'; there are least-squares"),
-        (
-            ["--param", "identifcation.window=1"],
-            "no node 'identifcation' in this command, did you mean 'identif",
-        ),
+        (["--param", "identifcation.window=1"], "no node 'identifcation' in this command, did you mean"),
     ],
 )
 def test_bad_arguments_are_told_in_one_line(folder, bag, options, message, refused):
@@ -157,10 +154,7 @@ def test_bad_arguments_are_told_in_one_line(folder, bag, options, message, refus
     ("change", "message"),
     [
         (lambda r, _first: replace(r, effort=None), "no effort"),
-        (
-            lambda r, _first: replace(r, effort=1000.0 * r.effort),
-            "effort of shoulder is -1.001e+04 Nm, limit -400",
-        ),
+        (lambda r, _first: replace(r, effort=1000.0 * r.effort), "effort of shoulder is -1.001e+04 Nm"),
         (lambda r, first: replace(first, stamp_ns=r.stamp_ns), "stands still"),
     ],
 )

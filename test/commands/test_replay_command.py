@@ -186,10 +186,7 @@ def test_only_the_estimators_that_are_named_run(talos_bag: Path, tmp_path: Path)
         (["--param", "tilt_observer.ratte=3.0"], "did you mean 'rate'"),
         (["--reference", "/vicon"], "no topic '/vicon'"),
         (["--trusted", "flags.csv"], "--trusted needs --reference"),
-        (
-            ["--reference", "/ground_truth/pose", "--trusted", "flags.csv"],
-            "2 flags, expected one for each of",
-        ),
+        (["--reference", "/ground_truth/pose", "--trusted", "flags.csv"], "2 flags, expected one for"),
         (["--start", "100"], "--start 100 s is past the end"),
         (["--start", "3", "--hold-out", "2"], "from the start (3 s)"),
         (["--settle", "99"], "--settle is 99 s, expected 0 to 5.0 s"),

@@ -45,6 +45,10 @@ def of_one(j, factor=1.0, plus=0.0):
     return lambda values: np.where(np.arange(values.shape[1]) == j, factor * values + plus, values)
 
 
+def silent_after(k, j):
+    return of_joints(2, lambda tau: np.vstack((tau[:k], of_one(j, 0.0)(tau[k:]))))
+
+
 def exchanged(*parts):
     """Exchange joints 3 and 4 in positions (0), velocities (1) and efforts (2)."""
 
@@ -183,12 +187,7 @@ def test_two_publishers_of_the_same_joints_are_named(panda):
         (of_joints(2, lambda tau: np.roll(tau, 6, axis=0)), "effort delay", "joint_states", 60.0),
         (of_joints(2, lambda tau: np.roll(tau, 3, axis=0)), "effort delay", "joint_states", 30.0),
         (of_joints(2, of_one(3, 0.0)), "effort silent", "panda_joint4", 0.0),
-        (
-            of_joints(2, lambda tau: np.vstack((tau[:300], of_one(3, 0.0)(tau[300:])))),
-            "effort silent",
-            "panda_joint4",
-            0.0,
-        ),
+        (silent_after(300, 3), "effort silent", "panda_joint4", 0.0),
         (of_joints(2, lambda tau: 34.0 * tau), "effort unit", "joint_states", 34.0),
         (of_joints(2, lambda tau: 0.1 * tau), "effort unit", "joint_states", 0.1),
         (exchanged(0, 1, 2), "joint order", "panda_joint3", 0.0),
@@ -245,14 +244,7 @@ def test_exchanged_legs_are_one_cause(legs):
         ("biped", of_imu(np.eye(3)[[1, 2, 0]]), "accelerometer direction", "imu/data", "(z, x, y)", 120.0),
         ("biped", late(0.02), "IMU delay", "imu/data", "late", 20.0),
         ("legs", of_wrenches(ABOUT_Z, ABOUT_Z), "contact wrench axes", "left_foot/wrench", "(y, -x, z)", 0.0),
-        (
-            "legs",
-            of_wrenches(SLANTED, SLANTED, FEET),
-            "contact wrench axes",
-            "contact wrenches",
-            "29 deg",
-            0.0,
-        ),
+        ("legs", of_wrenches(SLANTED, SLANTED, FEET), "contact wrench axes", "contact wrenches", "29", 0.0),
         ("legs", of_wrenches(HALF, HALF), "contact wrench scale", "left_foot/wrench", "0.5", 0.5),
         ("legs", of_wrenches(ONE, -ONE), "contact wrench axes", "left_foot/wrench", "moments of", 0.0),
     ],
