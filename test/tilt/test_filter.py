@@ -118,6 +118,16 @@ def test_accelerations_without_contact_are_no_bias_of_the_gyroscope():
     assert found[:, 0].mean() < 5.0
 
 
+def test_rest_shows_the_bias_about_the_vertical_too():
+    tilt, readings = TiltFilter(FilterConfig()), ImuReadings()
+    reading = np.array([0.0, 0.0, STANDARD_GRAVITY, 0.0, 0.0, 0.01])
+    readings.add(0.0, reading)
+    for k in range(400):
+        readings.add(H, reading)
+        tilt.step(H, reading, Look(None, readings.look(tilt.state.bias)) if k % 4 == 3 else None)
+    assert tilt.state.bias == pytest.approx([0.0, 0.0, 0.01], abs=1e-3)
+
+
 @pytest.mark.parametrize(("rate", "at_rest"), [(0.04, True), (0.06, False)])
 def test_a_body_that_turns_evenly_about_one_axis_is_not_at_rest(rate, at_rest):
     readings = ImuReadings()
