@@ -1,18 +1,20 @@
 """The command `experiment`: an experiment of the papers."""
 
 import argparse
+import math
 import platform
 import sys
 
 from inertial_estimation import __version__
 from inertial_estimation.commands.provenance import versions_of
-from inertial_estimation.commands.terminal import drawing, progress_bar
+from inertial_estimation.commands.terminal import drawing, progress_bar, table_lines
 from inertial_estimation.errors import ConfigurationError, InertialEstimationError
 from inertial_estimation.experiments.registry import ALL, EXPERIMENTS, Experiment, find_experiment
-from inertial_estimation.experiments.result import ExperimentResult, result_document, result_lines
+from inertial_estimation.experiments.result import ExperimentResult, TableRow, result_document
 from inertial_estimation.files.outputs import check_output_folder, result_folder, write_json
 from inertial_estimation.parallel import Workers
 
+HEADER = ("quantity", "paper", "ours", "+-", "unit", "bound", "aim")
 PACKAGES = ("numpy", "scipy", "pin", "mujoco", "proxsuite", "matplotlib", "vqf")
 
 
@@ -57,14 +59,13 @@ def _run_one(experiment: Experiment, args: argparse.Namespace, workers: Workers)
             show(100.0 * share, what)
 
         result = experiment.run(seeds, progress, quick=args.quick, workers=workers)
-    name, source = experiment.name, experiment.source
-    print("\n".join(result_lines(f"{name}: {experiment.summary}", source, result, quick=args.quick)))
+    print("\n".join(result_lines(experiment, result, quick=args.quick)))
     versions = {
         "python": platform.python_version(),
         "inertial_estimation": __version__,
         **versions_of(*PACKAGES),
     }
-    document = result_document(name, source, result, versions, quick=args.quick)
+    document = result_document(experiment.name, experiment.source, result, versions, quick=args.quick)
     names = [f"{experiment.name}.{kind}" for kind in ("json", "png")]
     with result_folder(args.output, names) as partial:
         written = [write_json(partial / names[0], document)]
@@ -77,3 +78,31 @@ def _run_one(experiment: Experiment, args: argparse.Namespace, workers: Workers)
                 written.append(write_png(figure, title, result.panels, columns=result.columns))
     print(f"  written: {', '.join(str(args.output / file.name) for file in written)}")
     return result
+
+
+def result_lines(experiment: Experiment, result: ExperimentResult, *, quick: bool = False) -> list[str]:
+    """Return name and source, table, verdict and facts as lines of text."""
+    count = len(result.seeds)
+    return [
+        f"{experiment.name}: {experiment.summary}",
+        f"  {experiment.source}; {count} seed{'s' if count != 1 else ''}",
+        *(["  QUICK: shortened; exercises everything, proves nothing"] if quick else []),
+        *table_lines([HEADER, *(_cells(row) for row in result.rows)], indent=2),
+        f"  {result.verdict}",
+        *(f"  - {fact}" for fact in result.facts),
+    ]
+
+
+def _cells(row: TableRow) -> tuple[str, ...]:
+    numbers = (_number(row.paper, 4), _number(row.ours, 4), _number(row.spread, 2))
+    judged = [
+        f"{bound} {'met' if met else 'NOT MET'}" if bound else "-"
+        for bound, met in ((row.bound, row.bound_met), (row.aim, row.aim_met))
+    ]
+    return (row.quantity, *numbers, row.unit or "-", *judged)
+
+
+def _number(value: float | None, digits: int) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.{digits}g}" if math.isfinite(value) else "none"

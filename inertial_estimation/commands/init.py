@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inertial_estimation.commands.terminal import table_lines
 from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.pipelines import build_pipelines
 from inertial_estimation.configuration.urdf_source import (
@@ -237,12 +238,12 @@ def _wrenches(survey: Survey) -> str:
 
 def _joint_table(survey: Survey) -> list[str]:
     robot, limits, masses = survey.robot, urdf_limits(survey.robot), subtree_masses(survey.robot)
-    width = max(len(name) for name in robot.joint_names)
-    lines = [f"  {'joint':<{width}}   from .. to [rad, m]   effort   speed   moves [kg]"]
+    rows = [("joint", "from .. to [rad, m]", "effort", "speed", "moves [kg]")]
     for i, name in enumerate(robot.joint_names):
         reach = f"{_limit(limits.lower[i])} .. {_limit(limits.upper[i])}"
         effort, speed = _limit(limits.effort[i]), _limit(limits.velocity[i])
-        lines.append(f"  {name:<{width}}   {reach:<19}   {effort:<6}   {speed:<5}   {masses[name]:.3g}")
+        rows.append((name, reach, effort, speed, f"{masses[name]:.3g}"))
+    lines = table_lines(rows, indent=2)
     if not all(math.isfinite(effort) for effort in limits.effort):
         lines.append("  (none: the URDF has no limit; an effort limit of 0 counts as none)")
     return lines

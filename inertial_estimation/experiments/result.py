@@ -1,6 +1,6 @@
 """Trials of an experiment, and its result: a table with the paper's values and bounds, facts, panels.
 
-The result is printed as text and written as a JSON document, in which numbers that are not finite are null.
+The result is written as a JSON document, in which numbers that are not finite are null.
 """
 
 import math
@@ -116,7 +116,6 @@ SUMMARIES: Mapping[str, Callable[[Any], Any]] = {
     "max": np.max,
     "sum": np.sum,
 }
-HEADER = ("quantity", "paper", "ours", "+-", "unit", "bound", "aim")
 
 
 def keeps(value: float, bound: str) -> bool | None:
@@ -228,47 +227,6 @@ class ExperimentResult:
             names = "; ".join(row.quantity for row in self.missed)
             verdict = f"*** {len(self.missed)} of {count} bounds NOT MET: {names} ***"
         return f"{verdict}; BUT {self.caveat}" if self.caveat else verdict
-
-
-def result_lines(title: str, source: str, result: ExperimentResult, *, quick: bool = False) -> list[str]:
-    """Render a result as lines of text: title and source, table, verdict, facts."""
-    count = len(result.seeds)
-    return [
-        title,
-        f"  {source}; {count} seed{'s' if count != 1 else ''}",
-        *(["  QUICK: shortened; exercises everything, proves nothing"] if quick else []),
-        *(f"  {line}" for line in _table(result.rows)),
-        f"  {result.verdict}",
-        *(f"  - {fact}" for fact in result.facts),
-    ]
-
-
-def _table(rows: Sequence[TableRow]) -> list[str]:
-    cells = [HEADER, *(_cells(row) for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    rendered = [
-        "  ".join(
-            f"{text:>{width}}" if 1 <= k <= 3 else f"{text:<{width}}"
-            for k, (text, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in cells
-    ]
-    return [rendered[0], "-" * len(rendered[0]), *rendered[1:]]
-
-
-def _cells(row: TableRow) -> tuple[str, ...]:
-    numbers = (_number(row.paper, 4), _number(row.ours, 4), _number(row.spread, 2))
-    judged = [
-        f"{bound} {'met' if met else 'NOT MET'}" if bound else "-"
-        for bound, met in ((row.bound, row.bound_met), (row.aim, row.aim_met))
-    ]
-    return (row.quantity, *numbers, row.unit or "-", *judged)
-
-
-def _number(value: float | None, digits: int) -> str:
-    if value is None:
-        return "-"
-    return f"{value:.{digits}g}" if math.isfinite(value) else "none"
 
 
 def result_document(

@@ -11,6 +11,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
+from inertial_estimation.commands.experiment import result_lines
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import MissingDependencyError
 from inertial_estimation.experiments.benallegue_push import (
@@ -27,7 +28,6 @@ from inertial_estimation.experiments.result import (
     ExperimentResult,
     Trials,
     result_document,
-    result_lines,
     row,
 )
 from inertial_estimation.experiments.tournois_leg import disturbed_leg, record_swing, swing
@@ -39,7 +39,6 @@ from inertial_estimation.signals import Array
 from inertial_estimation.simulation.config import NOISE_FREE
 
 EXPERIMENT = Experiment("falling-apple", "Newton, Fig. 1", "an apple falls", "no.such.module:apple")
-TITLE, SOURCE = "falling-apple: an apple falls", "Newton, Fig. 1"
 
 
 def result() -> ExperimentResult:
@@ -58,12 +57,14 @@ def result() -> ExperimentResult:
 
 
 def test_table_and_file_have_every_number_and_mark_each_missed_bound_and_aim(tmp_path: Path) -> None:
-    lines = result_lines(TITLE, SOURCE, result())
+    lines = result_lines(EXPERIMENT, result())
     (time,) = [line for line in lines if "fall time" in line and "+-" not in line and "*" not in line]
     assert time.split()[2:] == ["1.25", "1", "0.1", "s", "<=", "1", "met", "<", "1", "NOT", "MET"]
     assert "3 of 6 bounds NOT MET: apples; largest; never settled" in result().verdict
     assert any("it was windy" in line for line in lines)
-    path = write_json(tmp_path / "apple.json", result_document("falling-apple", SOURCE, result(), {}))
+    path = write_json(
+        tmp_path / "apple.json", result_document("falling-apple", "Newton, Fig. 1", result(), {})
+    )
     read = json.loads(path.read_text(encoding="utf-8"))
     assert (read["seeds"], read["bounds_met"]) == ([0, 1], False)
     columns = ("ours", "bound_met", "aim_met")
