@@ -58,17 +58,9 @@ MAY_IMPORT = {
     | {"offline", "replay", "tuning", "comparison", "closed_loop", "setup_assistant"}
     | {"experiments", "view", "plots", "ros"},
 }
-ROS_PACKAGES = {
-    "rclpy",
-    "sensor_msgs",
-    "geometry_msgs",
-    "std_msgs",
-    "std_srvs",
-    "nav_msgs",
-    "diagnostic_msgs",
-}
-ROS_PACKAGES |= {"rcl_interfaces", "rosgraph_msgs", "builtin_interfaces", "tf2_ros", "tf2_msgs"}
-ROS_PACKAGES |= {"visualization_msgs", "launch", "launch_ros"}
+ROS_PACKAGES = {"rclpy", "sensor_msgs", "geometry_msgs", "std_msgs", "std_srvs", "nav_msgs"}
+ROS_PACKAGES |= {"diagnostic_msgs", "rcl_interfaces", "rosgraph_msgs", "builtin_interfaces", "tf2_ros"}
+ROS_PACKAGES |= {"tf2_msgs", "visualization_msgs", "launch", "launch_ros"}
 ONLY_IN = {
     **{name: {"ros"} for name in ROS_PACKAGES},
     "matplotlib": {"plots"},

@@ -200,12 +200,8 @@ def test_simulation_runs_in_lockstep_on_the_estimates_unless_told_otherwise(monk
     assert controller.overrides == {"use_sim_time": True, "trigger": "arrival"}
     assert estimators["trigger"] == "arrival"
     assert [Path(file).stem for file in simulator.given["parameters"][:-1]] == ["talos"]
-    given = {
-        "lockstep": "false",
-        "adaptation": "false",
-        "real_time_factor": "0.5",
-        "params_file": "payload_demo",
-    }
+    given = {"lockstep": "false", "adaptation": "false", "real_time_factor": "0.5"}
+    given["params_file"] = "payload_demo"
     simulator, controller, estimators = simulation_nodes(monkeypatch, **given)
     assert simulator.overrides == {"lockstep": False, "real_time_factor": 0.5}
     assert controller.overrides == {"use_sim_time": True, "inertias.applied": False}

@@ -88,9 +88,8 @@ def test_split_and_two_bags_are_the_same_data(folder, recording, bag, results):
     one = json.loads((results / "identification.json").read_text())
     two = identified(folder / "early", folder, "two", "--validate", str(folder / "late"))
     for name in ("relative_error", "relative_error_validation", "cost", "cost_validation"):
-        assert two["methods"]["consistent"][name] == pytest.approx(
-            one["methods"]["consistent"][name], rel=1e-6
-        )
+        first, second = (found["methods"]["consistent"][name] for found in (one, two))
+        assert second == pytest.approx(first, rel=1e-6)
     assert two["training"]["samples"] == one["training"]["samples"] == 800
 
 

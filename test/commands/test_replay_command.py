@@ -22,13 +22,8 @@ from inertial_estimation.synthetic.synthetic_robots import synthetic_robot
 from inertial_estimation.synthetic.synthetic_truth import StanceMotion, stance_truth
 from inertial_estimation.tilt.config import TiltPipelineConfig
 
-TILT_FILES = {
-    "base_orientation.csv",
-    "base_state.csv",
-    "base_errors.csv",
-    "tilt_observer.csv",
-    "metrics.json",
-}
+TILT_FILES = {"base_orientation.csv", "base_state.csv", "base_errors.csv", "tilt_observer.csv"}
+TILT_FILES |= {"metrics.json"}
 
 
 @pytest.fixture(scope="module")

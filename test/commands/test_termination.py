@@ -83,9 +83,7 @@ def demo(tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_demo_that_is_starting_leaves_no_process(
-    demo: "subprocess.Popen[str]", number: signal.Signals
-) -> None:
+def test_demo_that_is_starting_leaves_no_process(demo, number) -> None:
     assert demo.stdout is not None
     assert any("starting 4 nodes" in line for line in demo.stdout), "the demo ended before"
     assert wait_until(lambda: len(children(demo.pid)) >= NODES)

@@ -209,9 +209,7 @@ def test_a_wrong_value_is_named_with_its_line(tmp_path: Path) -> None:
 URDF = "<robot name='r'><link name='base'/></robot>"
 
 
-def test_a_possible_description_as_text_or_by_its_path_absolute_or_beside_the_parameter_file(
-    tmp_path,
-) -> None:
+def test_a_possible_description_as_text_or_by_its_path_absolute_or_beside_the_parameter_file(tmp_path):
     assert read_urdf("\n " + URDF) == "\n " + URDF
     (tmp_path / "r.urdf").write_text(URDF)
     assert read_urdf(str(tmp_path / "r.urdf")) == URDF

@@ -52,9 +52,7 @@ def test_links_of_different_stamps_are_never_mixed_and_the_newest_complete_set_w
     ],
 )
 @pytest.mark.parametrize("first", [True, False])
-def test_a_bad_inertia_is_refused_with_its_set_whatever_the_order_and_said(
-    intake, bad, reason, first
-) -> None:
+def test_a_bad_inertia_is_refused_with_its_set_whatever_the_order_and_said(intake, bad, reason, first):
     push_all(intake, NANOSECONDS)
     assert intake.pop() is not None
     for one in (bad, inertia("forearm")) if first else (inertia("forearm"), bad):
@@ -69,9 +67,7 @@ def test_a_bad_inertia_is_refused_with_its_set_whatever_the_order_and_said(
     assert intake.pop() is not None
 
 
-def test_a_stamp_an_hour_ahead_of_the_joints_shuts_out_no_next_ones_and_older_ones_are_refused(
-    intake,
-) -> None:
+def test_a_stamp_an_hour_ahead_of_the_joints_shuts_out_no_next_ones_and_older_ones_are_refused(intake):
     intake.push(3600 * NANOSECONDS, inertia("torso"), NANOSECONDS)
     push_all(intake, 2 * NANOSECONDS)
     assert intake.pop() is not None

@@ -123,9 +123,7 @@ def test_torques_forces_and_acceleration_obey_newton_and_euler(scene: ProgramSce
         assert np.abs(force).max() < 1e-3
 
 
-def test_friction_pressure_and_torque_limits_hold_under_any_demand_and_are_reached(
-    scene: ProgramScene,
-) -> None:
+def test_friction_pressure_and_torque_limits_hold_under_any_demand_and_are_reached(scene) -> None:
     rng = np.random.default_rng(3)
     limit, tau_max = 900.0, 90.0
     for demand in (0.3, 1.0, 3.0, 10.0):

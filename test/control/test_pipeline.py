@@ -66,17 +66,10 @@ def test_position_and_yaw_of_the_base_have_no_effect(fresh) -> None:
     found = []
     for yaw, position in ((0.0, (0.0, 0.0, 1.0)), (2.1, (5.0, -3.0, 7.0))):
         fresh.reset()
-        R = exp_so3(np.array([0.0, 0.0, yaw])) @ tilt
+        turned = quaternion_from_rotation(exp_so3(np.array([0.0, 0.0, yaw])) @ tilt)
         for k in range(5):
-            push_state(
-                fresh,
-                k * TICK_NS,
-                q,
-                v,
-                quaternion=quaternion_from_rotation(R),
-                position=np.array(position) * (1.0 + k),
-                twist=twist,
-            )
+            base = {"quaternion": turned, "position": np.array(position) * (1.0 + k), "twist": twist}
+            push_state(fresh, k * TICK_NS, q, v, **base)
             (command,) = fresh.tick(k * TICK_NS)
         found.append(command.tau)
     np.testing.assert_allclose(found[0], found[1], atol=1e-2)

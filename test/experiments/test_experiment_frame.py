@@ -153,9 +153,7 @@ def test_rank_is_that_of_the_leg_at_any_states(leg: RobotModel, leg_result: Expe
     assert sum(identifiable) + rows["parameters not identifiable, kept"] == 30
 
 
-def test_identifiable_parameters_are_found_where_the_sensors_are_perfect(
-    leg_result: ExperimentResult,
-) -> None:
+def test_identifiable_parameters_are_found_where_the_sensors_are_perfect(leg_result) -> None:
     quiet = [row for row in leg_result.rows if "without noise" in row.quantity and row.bound]
     assert len(quiet) == 2
     assert all(row.bound_met for row in quiet)

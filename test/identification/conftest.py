@@ -66,12 +66,7 @@ class Scene:
         floating = robot.floating_base
         frame = config.robot.imu_frame
         imu = ImuMount.on(robot, frame) if frame else None
-        sensors = IdealSensors(
-            robot,
-            imu=imu,
-            contact_frames=contacts,
-            point_contacts=points,
-        )
+        sensors = IdealSensors(robot, imu=imu, contact_frames=contacts, point_contacts=points)
         t = STEP * np.arange(round(seconds / STEP))
         q, v, a = sines(t, robot.n_joints, rng, 0.6 * scale)
         if moving is not None:
@@ -91,16 +86,9 @@ class Scene:
             phi = identifier.parameters.standard(x)[identifier.parameters.friction_rows]
             tau += friction.regressor(q, v, a) @ phi
         tau += torque_noise * rng.normal(size=tau.shape)
-        return SignalBlock(
-            1_000_000_000,
-            STEP,
-            q,
-            v,
-            tau,
-            np.array([r.specific_force_I for r in readings]) if floating else None,
-            np.array([r.angular_rate_I for r in readings]) if floating else None,
-            np.array([r.wrenches_C for r in readings]) if contacts else None,
-        )
+        imu = [[r.specific_force_I for r in readings], [r.angular_rate_I for r in readings]]
+        wrenches = np.array([r.wrenches_C for r in readings]) if contacts else None
+        return SignalBlock(10**9, STEP, q, v, tau, *(np.array(imu) if floating else (None, None)), wrenches)
 
 
 def sines(t, columns, rng, amplitude):

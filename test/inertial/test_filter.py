@@ -173,12 +173,8 @@ def test_the_gate_rejects_an_impact_and_opens_for_a_payload(kind):
 def test_it_is_the_extended_kalman_filter_of_the_textbook():
     scene = ArmScene(links=("panda_link7",))
     filter_ = LogCholeskyEkf(scene.unknowns(), memory=MEMORY, gated=False)
-    x, P, nominal, keep = (
-        filter_.posterior.x,
-        filter_.posterior.P,
-        filter_.unknowns.nominal,
-        np.exp(-0.01 / MEMORY),
-    )
+    x, P = filter_.posterior.x, filter_.posterior.P
+    nominal, keep = filter_.unknowns.nominal, np.exp(-0.01 / MEMORY)
     prior = P.copy()
     for _ in range(20):
         block = scene.block(dt=0.01)[0]

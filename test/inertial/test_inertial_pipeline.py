@@ -406,11 +406,8 @@ def test_known_friction_offsets_and_gains_leave_the_estimate_as_without(
 ):
     start_ns, plain = panda_with_a_weight
     known, offset, gain = {"coulomb": 1.5, "viscous": 0.7}, 0.2, 50.0
-    sent, direction, last_ns = (
-        [],
-        CoulombDirection(NominalFriction(smoothing_speed=0.05, presliding=presliding)),
-        start_ns,
-    )
+    sent, last_ns = [], start_ns
+    direction = CoulombDirection(NominalFriction(smoothing_speed=0.05, presliding=presliding))
     for topic, sample in plain:
         if isinstance(sample, ie.JointReading) and sample.effort is not None:
             sign = direction.after(sample.velocity, 1e-9 * (sample.stamp_ns - last_ns))
@@ -421,19 +418,12 @@ def test_known_friction_offsets_and_gains_leave_the_estimate_as_without(
             last_ns = sample.stamp_ns
         sent.append((topic, sample))
     joints = tuple(f"panda_joint{i}" for i in range(1, 8))
-    corrected = panda_pipeline(
-        **{
-            "joint_offsets.joints": joints,
-            "joint_offsets.values": 7 * (offset,),
-            "drive_gains.joints": joints,
-            "drive_gains.values": 7 * (gain,),
-            "nominal_friction.joints": joints,
-            "nominal_friction.terms": ("coulomb", "viscous"),
-            "nominal_friction.values": 7 * (known["coulomb"],) + 7 * (known["viscous"],),
-            "nominal_friction.smoothing_speed": 0.05,
-            "nominal_friction.presliding": presliding,
-        }
-    )
+    friction = {"terms": tuple(known), "values": 7 * (known["coulomb"],) + 7 * (known["viscous"],)}
+    friction |= {"smoothing_speed": 0.05, "presliding": presliding}
+    given = {f"nominal_friction.{name}": value for name, value in friction.items()}
+    given |= {f"{name}.joints": joints for name in ("joint_offsets", "drive_gains", "nominal_friction")}
+    given |= {"joint_offsets.values": 7 * (offset,), "drive_gains.values": 7 * (gain,)}
+    corrected = panda_pipeline(**given)
     without = panda_learned[1].links[0].estimate.mass
     known_mass, unknown_mass = (
         run(pipeline, sent)[-1].links[0].estimate.mass for pipeline in (corrected, panda_pipeline())

@@ -61,11 +61,8 @@ def fill(ring, count, begin_ms, seed=0):
 
 @pytest.mark.parametrize("every", [1, 3, 50])
 def test_with_presliding_every_row_is_integrated_once_however_often_they_are_followed(every):
-    ring, weights, law = (
-        Ring(6, capacity=30),
-        np.full(5, 0.2),
-        NominalFriction(smoothing_speed=0.5, presliding=0.02),
-    )
+    ring, weights = Ring(6, capacity=30), np.full(5, 0.2)
+    law = NominalFriction(smoothing_speed=0.5, presliding=0.02)
     signs, direction = FrictionSigns(law, ring, V, 0.1), CoulombDirection(law)
     source = Ring(6)
     _times, v = fill(source, 70, 0)

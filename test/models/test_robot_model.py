@@ -116,9 +116,7 @@ def test_the_joints_to_frames_are_those_of_the_legs(talos):
 
 def test_links_are_chosen_one_for_each_body_that_moves(talos):
     patterns = ("leg_left_6_link", "*_6_link", "left_sole_link")
-    with pytest.raises(
-        ConfigurationError, match="'leg_left_6_link' and 'left_sole_link' belong to one rigid"
-    ):
+    with pytest.raises(ConfigurationError, match="'leg_left_6_link' and 'left_sole_link' belong to one"):
         talos.links_matching(patterns, "'links'")
     assert talos.links_matching(patterns[1:], "'links'")[0] == "left_sole_link"
     with pytest.raises(ConfigurationError, match=r"no moving link matches 'tail\*' in 'links'"):

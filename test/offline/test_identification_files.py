@@ -78,15 +78,8 @@ def test_friction_that_was_known_stays_where_nothing_was_identified(tmp_path):
     assert found["smoothing_speed"] == 0.5
 
 
-LOAD = PayloadResult(
-    "lower",
-    "cup",
-    ie.InertialParameters(1.0, np.zeros(3), 0.01 * np.eye(3)),
-    0.4,
-    np.full(3, 0.04),
-    np.eye(3),
-    (),
-)
+CUP = ie.InertialParameters(1.0, np.zeros(3), 0.01 * np.eye(3))
+LOAD = PayloadResult("lower", "cup", CUP, 0.4, np.full(3, 0.04), np.eye(3), ())
 LARGE = (RowError("elbow", 0.56, 0.6, 1.1),)
 
 

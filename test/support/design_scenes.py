@@ -22,13 +22,6 @@ def arm_urdf(*, shapes: bool = False, reach: float = 2.8, speed: float = 2.0, ef
 
 
 def arm_identification(**values: object) -> IdentificationConfig:
-    return build_config(
-        IdentificationConfig,
-        {
-            "floating_base": False,
-            "contact_wrenches": "none",
-            "friction.joints": ("*",),
-            "friction.terms": ("viscous", "coulomb"),
-            **values,
-        },
-    )
+    friction = {"friction.joints": ("*",), "friction.terms": ("viscous", "coulomb")}
+    arm = {"floating_base": False, "contact_wrenches": "none"}
+    return build_config(IdentificationConfig, {**arm, **friction, **values})

@@ -40,15 +40,9 @@ identification:
 def moving_arm(seed: int = 0, duration_s: float = 12.0, load: float = 0.0) -> ie.MemoryRecording:
     """The true arm with friction in its joints, at 100 Hz, by ideal sensors; a load [kg] on link 'lower'."""
     rng = np.random.default_rng(seed)
-    truth = ie.synthetic_truth(
-        "arm",
-        ie.Timing(duration_s=duration_s, rate_hz=100.0, rest_s=0.5),
-        rng,
-        urdf=URDF,
-        payload_mass=load or 1.0,
-        payload_time_s=0.0 if load else None,
-        payload_link="lower",
-    )
+    timing = ie.Timing(duration_s=duration_s, rate_hz=100.0, rest_s=0.5)
+    loaded = {"payload_mass": load or 1.0, "payload_time_s": 0.0 if load else None, "payload_link": "lower"}
+    truth = ie.synthetic_truth("arm", timing, rng, urdf=URDF, **loaded)
     recording = ie.measure(truth, NOISE_FREE, rng)
     return with_samples(
         recording,

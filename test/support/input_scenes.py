@@ -44,14 +44,8 @@ TURN = (-3.1416, 3.1416, 40, 20)  # limits of software
 def setup(*, spin="", **changes):
     """The robot, also with a wheel by a joint of a kind."""
     wheel = link_xml("wheel", 1), joint_xml("spin", "base", "wheel", "0 0 1", kind=spin, limit=TURN)
-    config = RobotConfig(
-        **{
-            "imu_frame": "imu_link",
-            "contacts": ("l_foot", "r_foot"),
-            "contact_frames": ("L_foot", "R_foot"),
-            **changes,
-        }
-    )
+    feet = {"contacts": ("l_foot", "r_foot"), "contact_frames": ("L_foot", "R_foot")}
+    config = RobotConfig(**{"imu_frame": "imu_link", **feet, **changes})
     return robot_from_config(config, robot_xml(*PARTS, *(wheel if spin else ())))
 
 

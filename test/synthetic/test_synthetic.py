@@ -1,6 +1,6 @@
 """Synthetic recordings and gaits obey physics, checked by means other than the code that makes them."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pinocchio as pin
@@ -189,16 +189,7 @@ def test_unknown_names_and_impossible_values_are_refused() -> None:
 
 
 RATE_HZ = 200.0
-PERFECT = GaitSensors(
-    force_noise=0.0,
-    force_bias=0.0,
-    rate_noise=0.0,
-    rate_bias=0.0,
-    rate_scale=0.0,
-    encoder_offset=0.0,
-    velocity_noise=0.0,
-    wrench_noise=0.0,
-)
+PERFECT = GaitSensors(**{field.name: float(field.name == "force_scale") for field in fields(GaitSensors)})
 
 
 @pytest.fixture(scope="module")

@@ -74,9 +74,7 @@ def shaking(n, pushed=0.0, noise=0.0, encoders=0.0, slips=0.0):
 
 
 @pytest.mark.parametrize(("limit", "error"), [(np.inf, 0.1), (1.0, 1.0)])
-def test_an_exact_motion_is_followed_and_a_flat_sole_replaces_a_gyroscope_at_the_end_of_its_range(
-    limit, error
-):
+def test_exact_motion_is_followed_and_a_flat_sole_replaces_a_gyroscope_at_the_end_of_its_range(limit, error):
     """The largest rate of the motion is 1.6 rad/s."""
     assert error_and_sigma(limit=limit)[:, 0].max() < error
 

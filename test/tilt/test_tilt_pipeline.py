@@ -96,9 +96,7 @@ def test_it_may_start_in_any_motion(begin, observer):
 
 @pytest.mark.parametrize("observer", ["filter", "two_stage"])
 @pytest.mark.parametrize(("scale", "subtracted"), [(1.0, True), (1.0 / STANDARD_GRAVITY, False)])
-def test_where_the_force_has_not_the_size_of_gravity_nothing_is_taken_for_the_vertical(
-    observer, scale, subtracted
-):
+def test_a_force_that_has_not_the_size_of_gravity_is_no_vertical(observer, scale, subtracted):
     run = Run(Stance(1, size=0.05), observer=observer)
 
     def spoil(sample):
