@@ -27,7 +27,7 @@ import numpy as np
 from numpy.random import default_rng
 
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop, hoist_time
-from inertial_estimation.closed_loop.robot_loop import RobotLoop
+from inertial_estimation.closed_loop.robot_loop import Overrides, RobotLoop
 from inertial_estimation.configuration.node_names import PAYLOAD_NODE, SIMULATOR_NODE
 from inertial_estimation.errors import ConfigurationError, ModelError, did_you_mean
 from inertial_estimation.experiments.crawl_run import RECORD_S, load_on_trunk, trunk_columns
@@ -48,26 +48,24 @@ POSES, ORIENTATION, FORCES = "static_poses", "orientation_error", "contact_force
 LIMIT_S = {POSES: 60.0, ORIENTATION: 60.0, FORCES: 15.0}  # longest duration of an identification [s]
 COM_ERROR_L = (0.04, -0.03, 0.03)  # error of the initially assumed centre of mass of the trunk [m]
 STANDING_S = 1.5  # time between release and request [s]
-Overrides = dict[str, dict[str, Any]]
 
 
 class Scene(NamedTuple):
-    """Ground and load of a robot."""
+    """Ground and load of a robot, and its errors."""
 
     load_N: float = 0.0
     slope: float = 0.0  # inclination of the ground, upwards along x [rad]
     parallel: bool = True  # whether the trunk is parallel to the slope; else it is level
     load_s: float = 0.0  # time of the load from the release; unless 0, it starts the identification
+    errors: Mapping[str, Any] = {}  # parameters of the simulator that describe its errors
 
     def overrides(self) -> Overrides:
         """Return parameters by node."""
-        ground = {
-            "ground.terrain": "ramp",
-            "ground.slope": self.slope,
-            "ground.begin": -2.0,
-        }  # far behind [m]
-        payload: dict[str, Any] = {"start": "on_change" if self.load_s else "on_request"}
-        return {SIMULATOR_NODE: ground if self.slope else {}, PAYLOAD_NODE: payload}
+        ramp = {"ground.terrain": "ramp", "ground.slope": self.slope, "ground.begin": -2.0}  # [m]: far behind
+        return {
+            SIMULATOR_NODE: {**(ramp if self.slope else {}), **self.errors},
+            PAYLOAD_NODE: {"start": "on_change" if self.load_s else "on_request"},
+        }
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,7 +122,6 @@ def standing_loop(
     seed: int,
     *,
     quick: bool,
-    overrides: Overrides | None = None,
     identified: RobotLoop | None = None,
 ) -> ClosedLoop:
     """Release a robot and let it stand; estimators and controller use the model of `robot`.
@@ -134,16 +131,13 @@ def standing_loop(
     Raises:
         ConfigurationError: If the robot falls.
     """
-    replaced = scene.overrides()
-    for node, values in (overrides or {}).items():
-        replaced[node].update(values)
-    loads = []
+    overrides, loads = scene.overrides(), []
     if scene.load_N:
         model = RobotModel.from_urdf(robot.urdf)
         loads = [load_on_trunk(model, TRUNK, scene.load_N, POINT_B, scene.load_s)]
-    loop = robot.build(overrides=replaced, disturbances=loads, seed=seed, payload=True, inertial=False)
+    loop = robot.build(overrides=overrides, disturbances=loads, seed=seed, payload=True, inertial=False)
     if identified is not None:
-        loop.payload = identified.payload(replaced)
+        loop.payload = identified.payload(overrides)
     loop.release(hoist_time(quick=quick))
     if scene.slope and scene.parallel:
         assert loop.controller.last is not None
@@ -443,11 +437,11 @@ def _identified(
     kind = KINDS[number]
     rng = default_rng([seed, level, int(kind.of_torques)])
     model, identified, size = perturbed(robot), None, kind.levels[level]
-    overrides: dict[str, dict[str, Any]] = {}
+    errors: dict[str, Any] = {}
     if kind.of_torques:
         names = list(RobotModel.from_urdf(robot.urdf).joint_names)
         signs = np.array([-1.0 if name[1] == "h" and "haa" not in name else 1.0 for name in names])
-        overrides[SIMULATOR_NODE] = {
+        errors = {
             "nominal_friction.joints": names,
             "nominal_friction.terms": ["offset"],
             "nominal_friction.values": (rng.normal(size, 1.0, len(names)) * signs).tolist(),
@@ -458,5 +452,5 @@ def _identified(
         moves = {foot: 1e-2 * rng.normal(0.0, size, 3) for foot in feet}
         identified = model.with_description(urdf_with_moved_links(model.urdf, moves))
         model = identified if kind.shared else model
-    loop = standing_loop(model, Scene(), seed, quick=quick, overrides=overrides, identified=identified)
+    loop = standing_loop(model, Scene(errors=errors), seed, quick=quick, identified=identified)
     return identification(loop, approach)
