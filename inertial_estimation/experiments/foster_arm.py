@@ -16,7 +16,7 @@ import numpy as np
 from numpy.random import default_rng
 
 from inertial_estimation.closed_loop.closed_loop import HOIST_S, ClosedLoop, hoist_time
-from inertial_estimation.closed_loop.robot_loop import RobotLoop
+from inertial_estimation.closed_loop.robot_loop import Overrides, RobotLoop
 from inertial_estimation.configuration.node_names import CONTROLLER_NODE, INERTIAL_NODE, SIMULATOR_NODE
 from inertial_estimation.experiments.crawl_run import perturbed_masses
 from inertial_estimation.experiments.result import ExperimentResult, Trials, over_time, row
@@ -29,7 +29,7 @@ FOREARM, ELBOW = "arm_left_5_link", "arm_left_4_joint"
 Columns = dict[str, Array]
 
 
-def _overrides(stiffness: float, filter_parameters: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
+def _overrides(stiffness: float, filter_parameters: Mapping[str, Any]) -> Overrides:
     """Return overrides with twice the torque limits: the elbow's 17.9 Nm cannot carry the heavy forearm.
 
     The stiffness is that of the elbow's posture [1/s^2].

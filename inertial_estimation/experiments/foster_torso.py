@@ -12,14 +12,13 @@ touchdown speed cause shocks as on hardware (docs/experiments.md). A second run 
 square wave: the gate must not mistake a load for a shock.
 """
 
-from collections.abc import Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from inertial_estimation.closed_loop.closed_loop import HOIST_S, ClosedLoop, hoist_time, walk_at
-from inertial_estimation.closed_loop.robot_loop import RobotLoop
+from inertial_estimation.closed_loop.robot_loop import Overrides, RobotLoop
 from inertial_estimation.configuration.node_names import CONTROLLER_NODE, INERTIAL_NODE, SIMULATOR_NODE
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.experiments.result import ExperimentResult, Trials, over_time, row
@@ -38,7 +37,7 @@ Columns = dict[str, Array]
 FOLLOWING = {"links": [TORSO], "window": 0.03}  # parameters of a filter that follows a load
 UNKNOWN = {"prior.mass": 1.0, "prior.com": 0.1, "prior.radii": 0.5}  # a wide prior
 MEAN_KG = 30.0  # mean mass of the torso (Table I)
-PELVIS_OVERRIDES: Mapping[str, Mapping[str, Any]] = {
+PELVIS_OVERRIDES: Overrides = {
     SIMULATOR_NODE: {"ground.terrain": "rough", "ground.roughness": 0.01, "ground.cell": 0.25},
     CONTROLLER_NODE: {
         "base_height.stiffness": 40.0,  # so low that the unknown mass pulls the pelvis down by centimetres
@@ -238,7 +237,7 @@ FULL = Gating()
 QUICK = Gating(1.9, 0.2, 0.0, 1.0)  # quick: one touchdown
 FILTERS = {"gated": True, "ungated": False}
 GATING = {**FOLLOWING, "filter": "log_cholesky", "window": 0.015}
-HARDWARE: Mapping[str, Mapping[str, Any]] = {
+HARDWARE: Overrides = {
     SIMULATOR_NODE: {"ground.stiffness": 5e5, "step": 0.0005, "sensors.wrench_delay_s": 0.003},
     CONTROLLER_NODE: {"walking.touchdown_speed": 0.3},
 }

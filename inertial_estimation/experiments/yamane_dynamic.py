@@ -16,7 +16,7 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop, hoist_time
-from inertial_estimation.closed_loop.robot_loop import RobotLoop
+from inertial_estimation.closed_loop.robot_loop import Overrides, RobotLoop
 from inertial_estimation.configuration.node_names import CONTROLLER_NODE, SIMULATOR_NODE
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.experiments.result import ExperimentResult, TableRow, Trials, over_time, row
@@ -379,7 +379,7 @@ def _panels(fits: SetOfFits) -> list[Panel]:
     return panels
 
 
-def _overrides(plan: _Plan) -> Mapping[str, Mapping[str, Any]]:
+def _overrides(plan: _Plan) -> Overrides:
     return {
         SIMULATOR_NODE: {"sensors.rate": plan.rate_hz},
         CONTROLLER_NODE: {
