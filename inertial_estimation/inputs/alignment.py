@@ -153,8 +153,10 @@ class Aligner:
     def _reaches(self, stream: Stream, horizon: int) -> bool:
         """Return whether the rows of a stream reach a time [ns]."""
         ring, newest = stream.ring, stream.ring.newest_ns
-        lacks = 1 if newest is None else horizon - newest
-        if newest is None or lacks <= 0 or not self._limits.half or len(ring) < 3:
+        if newest is None:
+            return False
+        lacks = horizon - newest
+        if lacks <= 0 or not self._limits.half or len(ring) < 3:
             return lacks <= 0
         before = ring.time[ring.end - 2]
         return lacks * SIXTH <= min(newest - before, before - ring.time[ring.end - 3])
@@ -165,11 +167,12 @@ class Aligner:
         if self._averaged:
             row = (self._mean + row) / (self._averaged + 1)
             self._mean[:] = self._averaged = 0
-        rows = {stream.spec.name: stream.at(time, self._limits.gap) for stream in self._lacking}
         if last is not None and time - last > JUMP_NS:
             continuity = Continuity.AFTER_GAP
         self._continuity, self._last_ns = Continuity.CONTINUOUS, time
-        for (stream, lack), own in zip(self._lacking.items(), rows.values(), strict=True):
+        rows: dict[str, Array | None] = {}
+        for stream, lack in self._lacking.items():
+            rows[stream.spec.name] = own = stream.at(time, self._limits.gap)
             lack.share += LATELY * ((own is None) - lack.share)
             if own is None:
                 lack.behind_ns = ring.time[ring.end - 1] - (stream.ring.newest_ns or 0)

@@ -316,7 +316,7 @@ class JointPart:
         plausible = joint_range(robot, list(joints), of_parts, needs)
         delay = config.inputs.joint_delay
         spec = StreamSpec(name, (2 + effort) * m, plausible, delay, steady=slice(0, m), part_of=JOINTS)
-        self.stream = Stream(spec, config.inputs, clocks)
+        self.stream, self._unknown = Stream(spec, config.inputs, clocks), np.full(spec.width, math.nan)
         self.stream.finish, self._gap_ns = self._finish, round(NANOSECONDS * config.inputs.timeout)
         self._turning = np.flatnonzero(without_stops(robot)[joints])
         self._with_velocities = needs.velocities
@@ -333,10 +333,10 @@ class JointPart:
 
     def push(self, reading: JointReading, order: JointOrder, arrival_ns: int) -> bool:
         """Take a joint state with these joints; return whether it is stored."""
-        m, row = len(self.joints), np.full(self.stream.spec.width, math.nan)
+        m, row = len(self.joints), self._unknown.copy()
         for k, values in enumerate((reading.position, reading.velocity, reading.effort)):
             if values is not None and k * m < len(row):
-                values.take(order.places, out=row[k * m : (k + 1) * m])
+                row[k * m : (k + 1) * m] = values[order.places]
         needed = self._needed
         if len(needed) and math.isnan(row[needed[0]]) and np.isnan(row[needed]).all():
             return self.stream.refuse(DropReason.UNUSABLE, NO_EFFORT, arrival_ns)
@@ -348,9 +348,10 @@ class JointPart:
         """Check positions against velocities, and derive velocities that are not measured."""
         m, ring, turning = len(self.joints), self.stream.ring, self._turning
         q, v = row[:m], row[m : 2 * m]
-        newest, absent = ring.newest_ns, np.isnan(row[self._efforts])
-        if absent.any() and newest is not None and time_ns - newest <= self._gap_ns:
-            lost = self._efforts[absent & ~np.isnan(ring.rows[ring.end - 1, self._efforts])]
+        newest, efforts = ring.newest_ns, row[self._efforts]
+        lacking = math.isnan(np.vdot(efforts, efforts))
+        if lacking and newest is not None and time_ns - newest <= self._gap_ns:
+            lost = self._efforts[np.isnan(efforts) & ~np.isnan(ring.rows[ring.end - 1, self._efforts])]
             if len(lost):  # efforts that are sent now and then are lost; those never sent are not measured
                 return DropReason.NOT_FINITE, f"effort of {self.names[lost[0] - 2 * m]} is nan"
         before = ring if len(ring) else self.velocities.positions

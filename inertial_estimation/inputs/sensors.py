@@ -46,9 +46,10 @@ class ImuInput:
             self._frame_id = frame_id
             pose, self.stream.remarks["frame"] = _pose(self._robot, self._frame, frame_id, "imu_frame")
             self._rotation = None if pose is None else pose.rotation.copy()
-        row, rotation = np.empty(6), self._rotation
-        row[FORCE] = sample.specific_force_I if rotation is None else rotation @ sample.specific_force_I
-        row[RATE] = sample.angular_rate_I if rotation is None else rotation @ sample.angular_rate_I
+        force, rate = sample.specific_force_I, sample.angular_rate_I
+        if self._rotation is not None:
+            force, rate = self._rotation @ force, self._rotation @ rate
+        row = np.concatenate((force, rate))
         if self._scale is not None:
             row *= self._scale
         return self.stream.push(sample.stamp_ns, row, arrival_ns)
@@ -182,7 +183,7 @@ class ContactInput:
             return self.stream.push(sample.stamp_ns, np.array([value]), arrival_ns)
         if frame_id and frame_id != self._frame_id and self._follow_frames:
             self._look_up(frame_id)
-        row = sample.wrench_F.copy()
+        row = sample.wrench_F
         if self._pose is not None:
             rotation, position = self._pose
             force = rotation @ row[:3]

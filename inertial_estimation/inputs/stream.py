@@ -129,16 +129,16 @@ class Ring:
         self.time, self.stamp = self.times.data, self.stamps.data  # memory views: faster for single entries
         self._weights = np.zeros(2)  # of interpolation
         self._capacity, self.begin, self.end = capacity, 0, 0
-        self.total = self.moved = 0  # rows ever appended; index + moved is the number of a row among these
-        self.clears = 0  # how often the buffer was cleared
+        self.newest_ns: int | None = None  # time of the newest row [ns]; None while empty
+        self.total = self.clears = 0  # number of rows ever appended; how often the buffer was cleared
 
     def __len__(self) -> int:
         return self.end - self.begin
 
     @property
-    def newest_ns(self) -> int | None:
-        """Time of the newest row [ns]; None while empty."""
-        return self.time[self.end - 1] if self.end > self.begin else None
+    def moved(self) -> int:
+        """Number of rows before index zero: a row at an index is number index + moved of all appended."""
+        return self.total - self.end
 
     def append(self, time_ns: int, stamp_ns: int, row: Array) -> None:
         """Append a row."""
@@ -146,9 +146,9 @@ class Ring:
         if end == 2 * self._capacity:
             for array in (self.times, self.stamps, self.rows):
                 array[: end - begin] = array[begin:end]
-            self.begin, self.moved, end = 0, self.moved + begin, end - begin
-        self.time[end], self.stamp[end] = time_ns, stamp_ns
-        self.rows[end] = row
+            self.begin, end = 0, end - begin
+        self.time[end], self.stamp[end], self.rows[end] = time_ns, stamp_ns, row
+        self.newest_ns = time_ns
         self.end = end + 1
         self.total += 1
         if end >= self.begin + self._capacity:
@@ -156,9 +156,8 @@ class Ring:
 
     def clear(self) -> None:
         """Discard all rows."""
-        self.moved += self.end
         self.begin = self.end = 0
-        self.clears += 1
+        self.newest_ns, self.clears = None, self.clears + 1
 
     def at(self, time_ns: int, max_gap_ns: int) -> Array | None:
         """Interpolate linearly at a time [ns] between rows that are at most `max_gap_ns` apart.
@@ -237,8 +236,8 @@ class Stream:
     def push(self, stamp_ns: int, row: Array, arrival_ns: int) -> bool:
         """Store a row, or drop and count it; return whether it is stored.
 
-        A stamp of zero is not set, an arrival of zero is unknown; both are on one clock [ns]. The row may be
-        changed in place.
+        A stamp of zero is not set, an arrival of zero is unknown; both are on one clock [ns]. `finish` may
+        change the row in place.
         """
         self.received += 1
         self.arrival_ns = arrival_ns = arrival_ns or stamp_ns
