@@ -26,6 +26,7 @@ from inertial_estimation.signals import (
     unchecked,
 )
 from inertial_estimation.spatial.rotations import (
+    Vector,
     add,
     block_of,
     combine,
@@ -40,6 +41,7 @@ from inertial_estimation.spatial.rotations import (
     times,
     transposed,
     unit_quaternion,
+    vector,
     vector_of,
     with_vertical,
 )
@@ -185,7 +187,7 @@ class BaseTrack:
         self.position_sigma, self._height_known = 0.0, False
         self.uncertainty = BaseUncertainty(np.zeros((3, 3)), np.zeros((3, 3)), (0.0, 0.0), 0.0)
         # World positions of the contacts in use and their standard deviations, by index of the contact.
-        self._anchors: dict[int, tuple[Array, float]] = {}
+        self._anchors: dict[int, tuple[Vector, float]] = {}
         self.remount()
 
     def remount(self) -> None:
@@ -240,19 +242,20 @@ class BaseTrack:
             points_B: Contact points in the base frame [m], shape (n, 3).
             shares: Share of each in the weight, of sum one or zero, shape (n,).
         """
-        motion, carrying = self.motion, {k: share for k, share in enumerate(shares.tolist()) if share > 0.0}
-        anchors = {k: anchor for k, anchor in self._anchors.items() if k in carrying}
-        levers = points_B @ motion.R_WB.T
+        motion, levers = self.motion, (points_B @ self.motion.R_WB.T).tolist()
+        carrying = {k: share for k, share in enumerate(shares.tolist()) if share > 0.0}
         if carrying and not self._height_known:
-            motion.p_WB[2], self._height_known = -float(shares @ levers[:, 2]), True
-        if anchors:
-            left = 1.0 - sum(carrying[k] for k in anchors)
-            anchored = sum(carrying[k] * (anchor - levers[k]) for k, (anchor, _sigma) in anchors.items())
-            sigma = sum(carrying[k] * sigma for k, (_anchor, sigma) in anchors.items())
-            motion.p_WB[:] = anchored + left * motion.p_WB
-            self.position_sigma = sigma + left * self.position_sigma
-        new = {k: (motion.p_WB + levers[k], self.position_sigma) for k in carrying}
-        self._anchors = new | anchors
+            height = -sum(share * levers[k][2] for k, share in carrying.items())
+            motion.p_WB[2], self._height_known = height, True
+        p, sigma, left = (0.0, 0.0, 0.0), 0.0, 1.0
+        for k, share in carrying.items():
+            if k in self._anchors:
+                anchor, own = self._anchors[k]
+                p = combine(p, share, combine(anchor, -1.0, levers[k]))
+                sigma, left = sigma + share * own, left - share
+        motion.p_WB[:] = p = combine(p, left, vector(motion.p_WB))
+        self.position_sigma = sigma = sigma + left * self.position_sigma
+        self._anchors = {k: self._anchors.get(k) or (add(p, levers[k]), sigma) for k in carrying}
 
 
 def _parts(numbers: Array) -> tuple[Array, ...]:

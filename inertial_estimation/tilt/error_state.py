@@ -44,6 +44,7 @@ from inertial_estimation.spatial.rotations import (
 )
 
 ERRORS = 12  # dv, a, db, dc
+UNCHANGED = np.eye(ERRORS)
 LEAST_VARIANCE = 1e-12  # of the accelerometer's offset: that of an observer that has none [m^2/s^4]
 SCALE_ERROR, SCALE_TIME = 0.006, 0.05  # scale error of a gyroscope; correlation time of rotations [1, s]
 
@@ -143,14 +144,14 @@ def propagate_covariance(state: TiltState, T: float, rate: Array, noise: Process
     """
     w = rate - state.bias
     E, z_middle = exp_so3(-T * w), exp_so3(0.5 * T * w) @ state.vertical
-    F = np.eye(ERRORS)
+    F = UNCHANGED.copy()
     F[0:3, 0:3] = F[3:6, 3:6] = E
     F[0:3, 3:6], F[0:3, 6:9] = skew(-T * STANDARD_GRAVITY * z_middle), skew(-T * state.velocity)
-    F[0:3, 9:12] = F[3:6, 6:9] = -T * np.eye(3)
+    F[0:3, 9:12] = F[3:6, 6:9] = -T * UNCHANGED[:3, :3]
     state.covariance[:] = F @ state.covariance @ F.T
     rotation_noise = noise.rotation + SCALE_TIME * SCALE_ERROR**2 * float(w @ w)
-    densities = np.repeat([noise.velocity, rotation_noise, noise.bias, noise.offset], 3)
-    state.covariance.ravel()[:: ERRORS + 1] += T * densities
+    variances = state.covariance.ravel()[:: ERRORS + 1].reshape(4, 3)  # a view
+    variances += T * np.array(((noise.velocity,), (rotation_noise,), (noise.bias,), (noise.offset,)))
     turns.sum[:] = E @ turns.sum
 
 

@@ -123,7 +123,6 @@ class ContactShares:
             up_I: The vertical in the IMU frame, shape (3,).
             torques: Vertical forces from joint torques [N], shape (n,); None if unknown.
         """
-        up_B = view.R_BI @ up_I
         for k, name in enumerate(self.names):
             source, value = self._sources.get(name, ContactSource.NONE), float("nan")
             if source is ContactSource.JOINT_TORQUES:
@@ -135,18 +134,21 @@ class ContactShares:
                 if source is ContactSource.DESIRED:
                     row = inputs.aligner.latest(stream, time_ns, self._timeout)
                 if row is not None:
-                    value = self._vertical(contact, row, up_B, up_I @ view.rotations[k] @ view.offsets[k])
+                    value = self._vertical(contact, row, view, k, up_I)
             self.forces[k] = value
         self._take()
 
-    def _vertical(self, contact: ContactInput, row: Array, up_B: Array, up_F: Array) -> float:
+    def _vertical(self, contact: ContactInput, row: Array, view: ContactView, k: int, up_I: Array) -> float:
+        """Return the vertical force of contact k from a row of its stream [N]."""
         if contact.source is ContactSource.SWITCH:
             return self._weight * float(row[0])
         if len(row) == 1:
             return float(row[0])
         if contact.axes is WrenchAxes.WORLD:
             return float(row[2])
-        return float((up_F if contact.axes is WrenchAxes.SENSOR else up_B) @ row[:3])
+        if contact.axes is WrenchAxes.BASE:
+            return float(view.R_BI @ up_I @ row[:3])
+        return float(up_I @ view.rotations[k] @ view.offsets[k] @ row[:3])
 
 
 class TorqueForces:

@@ -128,7 +128,7 @@ class TiltFilter(TiltObserver):
         self._alone = math.inf  # time without contact [s]
         self._free_level = UNKNOWN_SPEED**2  # estimated variance of the velocity during it
         self._turns = Turns(np.zeros(3), np.zeros((3, 3)))
-        self._correlation, self.variance_factor = np.zeros(2), 1.0
+        self._correlation, self.variance_factor = (0.0, 0.0), 1.0
         self.residual, self.since_bias_step = np.zeros(3), math.inf
 
     def step(self, h: float, reading: Array, look: Look | None) -> None:
@@ -148,7 +148,7 @@ class TiltFilter(TiltObserver):
             if feet is not None:
                 self._measure_contacts(feet)
                 self._odometry.restart(feet, vertical)
-                self._alone = 0.0 if feet.shares.any() else self._alone
+                self._alone = 0.0 if np.count_nonzero(feet.shares) else self._alone
             self._measure_freedom(imu.time)
             self._measure_rest(imu)
             self._test_bias(imu.time)
@@ -203,8 +203,10 @@ class TiltFilter(TiltObserver):
         self.residual = feet.shares @ rows.innovations[:n]
         shown = measure(rows, n, (level, SOLE_NOISE / T), TAIL, self.state, self._turns)
         self._noise_level += gain(T, NOISE_MEMORY) * (max(level * shown, 0.0) - self._noise_level)
-        now = np.array([self.residual @ self.residual, self.residual @ last])
-        self._correlation += min(T / CORRELATION_MEMORY, 1.0) * (now - self._correlation)
+        power, product = self._correlation
+        share, now = min(T / CORRELATION_MEMORY, 1.0), self.residual
+        power += share * (float(now @ now) - power)
+        self._correlation = power, product + share * (float(now @ last) - product)
 
     def _measure_freedom(self, time: float) -> None:
         """Measure that a body without contacts does not fly away: velocity zero, with estimated variance."""
@@ -230,7 +232,7 @@ class TiltFilter(TiltObserver):
 
     def _take_clipping(self, feet: Feet | None, clipped: Array) -> None:
         """Take the rotation about clipped axes of the gyroscope from soles, or make the tilt uncertain."""
-        if not clipped.any():
+        if not np.count_nonzero(clipped):
             return
         state, odometry = self.state, self._odometry
         variance = CLIPPED_TIME * CLIPPED_SIGMA**2 * clipped
@@ -276,7 +278,7 @@ class TiltFilter(TiltObserver):
         P[3:6, 6:9] -= TESTED_TIME * wrong
         P[6:9, 3:6] -= TESTED_TIME * wrong
         P[6:9, 6:9] += wrong
-        self._noise_level, self._correlation = LEAST_CONTACT_NOISE**2, np.zeros(2)
+        self._noise_level, self._correlation = LEAST_CONTACT_NOISE**2, (0.0, 0.0)
         self.variance_factor = max(self.variance_factor, 1.0)
 
     def inflate_bias(self) -> None:

@@ -27,6 +27,7 @@ from inertial_estimation.tilt.initial_alignment import STARTUP, InitialAlignment
 
 SHORTER = 1e-4  # by which an interval between looks may be short, for jitter of the steps [s]
 SOLE_SHARE = 0.2  # least share of the weight on a sole that is flat on the ground
+UNTURNED = np.eye(3)  # axes of a frame that has not rotated
 LONGEST_INTERVAL = 0.1  # longest time between two looks from which a velocity follows [s]
 
 
@@ -93,13 +94,13 @@ class ContactOdometry:
 
     def __init__(self, radius: float) -> None:
         """Start without contacts; contact points of round feet lie a radius [m] below their frames."""
-        self._radius = radius
+        self._radius, self.origin, self.axes = radius, np.zeros(3), np.eye(3)
         self.restart(None, np.zeros(3))
 
     def restart(self, feet: Feet | None, up_I: Array) -> None:
         """Start a new interval with the present contacts and the present vertical, shape (3,)."""
         self.feet, self._below, self.time = feet, -self._radius * up_I, 0.0
-        self.origin, self.axes = np.zeros(3), np.eye(3)
+        self.origin[:], self.axes[:] = 0.0, UNTURNED
 
     def propagate(self, h: float, rate: Array) -> None:
         """Predict the axes over a step of h seconds by the mean angular rate without bias [rad/s], (3,)."""
@@ -112,7 +113,7 @@ class ContactOdometry:
         """
         if feet is None or self.feet is None or not 0.0 < self.time <= LONGEST_INTERVAL:
             return None
-        if not feet.shares.any():
+        if not np.count_nonzero(feet.shares):
             return None
         return contact_rows(self.feet, feet, self._below, self.origin, self.axes, self.time)
 
