@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -19,13 +20,14 @@ from inertial_estimation.inertial.supervisor import FoundCause, Phase, Superviso
 from inertial_estimation.located_cause import Cause, LocatedCause
 from inertial_estimation.models.dynamics_measurement import LinearEquation, MeasuredState
 from inertial_estimation.models.estimated_model import InertiaPosterior, LogCholeskyPosterior
-from inertial_estimation.signals import Array, Decision, InertialEstimate, frozen_array
+from inertial_estimation.signals import Array, Decision, InertialEstimate, frozen_array, unchecked
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.log_cholesky import parameters_from_log_cholesky
 
 PARABOLIC_WINDOW = 1.2  # windows per independent mean: integral of the squared parabolic weight
 CALIBRATION_S = 2.0  # of rest over which a calibration averages the residual [s]
 LARGEST_VALUE = 1e9  # of a measured row, beyond any sensor's range [N, Nm]
+_inertial_estimate = unchecked(InertialEstimate)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -195,7 +197,7 @@ class InertialEstimator:
         self.published.reset()
         self.steps.clear()
         self._since = math.inf  # time since the last measurement [s]
-        self._last: InertialEstimate | None = None  # the last one that followed a measurement
+        self._figures: tuple[Any, ...] | None = None  # of the last measurement, in the order of an estimate
         unknowns = self.model.unknowns
         self.informed = InformedPart(unknowns.nominal, np.zeros(unknowns.n_inferred))
 
@@ -262,9 +264,8 @@ class InertialEstimator:
 
     def _block(self, equation: LinearEquation, dt: float, time_ns: int) -> EquationBlock:
         """Return a measurement that represents dt seconds as a block, with the bias subtracted."""
-        block, bias = self.model.block(equation, self.posterior, dt, time_ns), self.bias.bias
-        bias = bias if equation.known is None else equation.known @ bias
-        return replace(block, value=block.value - bias)
+        bias = self.bias.bias if equation.known is None else equation.known @ self.bias.bias
+        return self.model.block(equation, self.posterior, dt, time_ns, bias)
 
     def _outcome(self, block: EquationBlock, decision: Decision) -> StepOutcome:
         y, noise, supervised = self.filter.innovation(block), self.noise, self.supervisor is not None
@@ -275,7 +276,7 @@ class InertialEstimator:
         L = linear_algebra.cholesky(S)
         white = linear_algebra.solve(L, y)
         log_det = 2.0 * float(np.log(L.diagonal()).sum())
-        nis = float(white @ white) / (float(np.mean(block.known)) or 1.0)
+        nis = float(white @ white) * len(y) / (block.size or len(y))
         return StepOutcome(y, nis, decision, (predicted + used).diagonal(), log_det)
 
     def estimate(self, step: MeasuredStep, outcome: StepOutcome) -> InertialEstimate:
@@ -288,16 +289,14 @@ class InertialEstimator:
         self.steps[outcome.decision] = self.steps.get(outcome.decision, 0) + 1
         posterior, model, k = self.posterior, self.model, self.model.unknowns.n_inferred
         n = model.unknowns.n_inertial
-        centre = self.filter.centre if isinstance(self.filter, InformationFilter) else posterior.x
+        centre = self.filter.centre.x if isinstance(self.filter, InformationFilter) else posterior.x
         informed = informed_part(model.unknowns, posterior, centre)
         informed_C = None  # the papers' filters publish all that they estimate
         if self.supervisor is not None:
             informed_C = parameters_from_log_cholesky(informed.x[:n].reshape(-1, 10))
         self.published.take(posterior, informed_C)
         self.informed = informed
-        self._last = InertialEstimate(
-            step.stamp_ns,
-            self._advance(step.dt),
+        self._figures = (
             model.measurement.row_names,
             frozen_array("innovation", outcome.innovation),
             outcome.nis,
@@ -311,7 +310,7 @@ class InertialEstimator:
             self.located,
             model.named_errors(posterior.x[k:], posterior.P[k:, k:], step.equation.state.tau),
         )
-        return self._last
+        return _inertial_estimate(step.stamp_ns, self._advance(step.dt), *self._figures, True)
 
     def _advance(self, dt: float) -> LinkEstimates:
         """Move the published parameters towards the estimates over a time [s]."""
@@ -329,9 +328,9 @@ class InertialEstimator:
             dt: Time since the previous step [s].
         """
         self._since += dt
-        if self._last is None:
+        if self._figures is None:
             return None
-        return replace(self._last, stamp_ns=stamp_ns, links=self._advance(dt), measured=False)
+        return _inertial_estimate(stamp_ns, self._advance(dt), *self._figures, False)
 
     @property
     def located(self) -> LocatedCause | None:

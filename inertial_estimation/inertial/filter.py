@@ -91,8 +91,8 @@ class GroupedInformation:
         """
         g, h = self._of_pairs
         of_pairs = weights[g] * weights[h]
-        matrix = self.settled + np.tensordot(of_pairs, self.matrices, 1)
-        return matrix, self.settled_vector + of_pairs @ self.vectors
+        sums = (of_pairs @ self.matrices.reshape(len(g), -1)).reshape(self.settled.shape)
+        return self.settled + sums, self.settled_vector + of_pairs @ self.vectors
 
     def settle(self, weights: Array) -> None:
         """Fix the weights of all present information."""
@@ -183,7 +183,7 @@ class InformationFilter:
         noise: Scale of the stated noise.
         data: Information of all blocks learned.
         posterior: Most probable state and its covariance.
-        centre: Mean of the prior, nominal except for bodies that carry a load, shape (n,).
+        centre: Mean of the prior, nominal except for bodies that carry a load.
     """
 
     def __init__(self, unknowns: Unknowns, noise: NoiseScale, considered: int = 0) -> None:
@@ -203,9 +203,9 @@ class InformationFilter:
         self.noise.reset()
         self.data = GroupedInformation(self.noise.groups, self.unknowns.size, self._considered)
         self._rest: RestMean | None = None  # equations at rest that are not in `data` yet
-        self.posterior = Posterior(self.unknowns.at(self.unknowns.nominal), self.unknowns.prior_covariance)
+        self.centre = self.unknowns.at(self.unknowns.nominal)
+        self.posterior = Posterior(self.centre, self.unknowns.prior_covariance)
         self._undrifted = 0.0
-        self.centre: Array = self.unknowns.nominal.copy()
 
     def innovation(self, block: EquationBlock) -> Array:
         """Return measured minus predicted, shape (m,)."""
@@ -294,8 +294,9 @@ class InformationFilter:
         Args:
             body: Index of the body.
         """
-        place = self.unknowns.of_body(body)
-        self.centre[place] = informed_part(self.unknowns, self.posterior, self.centre).x[place]
+        place, x = self.unknowns.of_body(body), self.centre.x.copy()
+        x[place] = informed_part(self.unknowns, self.posterior, x).x[place]
+        self.centre = self.unknowns.at(x)
 
     def add_body(self, unknowns: Unknowns) -> None:
         """Add a body to the state, about which there is no information yet.
@@ -307,8 +308,8 @@ class InformationFilter:
         n, k = self.unknowns.n_inertial, self.unknowns.size
         kept = np.concatenate((np.arange(n), np.arange(n, k) + 10))
         x, centre = unknowns.nominal.copy(), unknowns.nominal.copy()
-        x[kept], centre[kept] = self.posterior.x, self.centre
-        self.centre = centre
+        x[kept], centre[kept] = self.posterior.x, self.centre.x
+        self.centre = unknowns.at(centre)
         self.data = self.data.embedded(kept, unknowns.size)
         self.described = unknowns
         for body, load in enumerate(self.unknowns.loads):

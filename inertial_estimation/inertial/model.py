@@ -200,7 +200,14 @@ class EstimationModel:
         step: Array = reference.to_joint * sigma
         return step
 
-    def block(self, equation: LinearEquation, posterior: Posterior, dt: float, time_ns: int) -> EquationBlock:
+    def block(
+        self,
+        equation: LinearEquation,
+        posterior: Posterior,
+        dt: float,
+        time_ns: int,
+        bias: Array | float = 0.0,
+    ) -> EquationBlock:
         """Return a measurement as the filter learns it: with sensor errors, and static friction as noise.
 
         Near standstill Coulomb friction takes any value between its limits: R_ii += F_c^2 (1 - sign^2). When
@@ -211,6 +218,7 @@ class EstimationModel:
             posterior: Present parameters.
             dt: Duration that the measurement represents [s].
             time_ns: Time of the measurement [ns].
+            bias: Constant error of the measured rows, shape (m,).
         """
         A, R, phi = equation.regressor, equation.noise, posterior.at.phi
         friction: Array | float = 0.0
@@ -232,7 +240,7 @@ class EstimationModel:
         at_rest = float(np.abs(np.concatenate(speeds)).max(initial=0.0)) < REST_SPEED
         known = 1.0 if equation.known is None else equation.known.diagonal()
         considered = self._considered(equation) if self.n_considered else None
-        return EquationBlock(A, equation.value, R, dt, time_ns, at_rest, known, considered, friction)
+        return EquationBlock(A, equation.value - bias, R, dt, time_ns, at_rest, known, considered, friction)
 
     @property
     def n_considered(self) -> int:

@@ -67,11 +67,13 @@ class EquationBlock:
     @property
     def reached(self) -> Array:
         """Share of each row that missing readings do not reach, shape (m,)."""
-        return np.broadcast_to(self.known, self.value.shape)
+        reached: Array = self.known * np.ones(len(self.value))
+        return reached
 
     def with_friction(self, noise: Array) -> Array:
         """Return a covariance of the rows, shape (m, m), plus the variance of friction errors."""
-        covariance: Array = noise + np.diag(np.broadcast_to(self.friction, self.value.shape))
+        covariance: Array = noise.copy()
+        covariance.ravel()[:: len(noise) + 1] += self.friction
         return covariance
 
     @property
@@ -127,7 +129,9 @@ class NoiseScale:
             groups: Group of each row, shape (m,).
         """
         self.names, self.groups, self.adapting = names, groups, True
-        self._rows = np.bincount(groups, minlength=len(names)).astype(float)
+        belongs = np.equal.outer(groups, np.arange(len(names)))
+        self._rows: Array = belongs.sum(axis=0, dtype=float)
+        self._averages: Array = belongs / self._rows  # of rows (..., m), over those of each group
         self.reset()
 
     def reset(self) -> None:
@@ -163,7 +167,7 @@ class NoiseScale:
     @property
     def correlation(self) -> Array:
         """Correlation of successive normalised innovations of each group, shape (count,)."""
-        correlation: Array = np.clip(self._products / self._squares, 0.0, 0.95)
+        correlation: Array = np.minimum(np.maximum(self._products / self._squares, 0.0), 0.95)
         return correlation
 
     @property
@@ -230,11 +234,11 @@ class NoiseScale:
         S = predicted + R
         q = innovation**2 / S
         weights, informing = student_weights(q), (block.known > WHOLE) * R / S
-        surplus = self._mean(informing * (weights * q / GAUSSIAN - 1.0))
-        informed[:] = keep * informed + block.dt * self._mean(informing**2)
+        surplus = (informing * (weights * q / GAUSSIAN - 1.0)) @ self._averages
+        informed[:] = keep * informed + block.dt * (informing**2 @ self._averages)
         change = block.dt * surplus / (informed + PRIOR_S)
-        grown = scale * np.exp(np.clip(change, -FASTEST, FASTEST))
-        scale[:] = np.clip(grown, LARGEST**-2, LARGEST**2)
+        grown = scale * np.exp(np.minimum(np.maximum(change, -FASTEST), FASTEST))
+        scale[:] = np.minimum(np.maximum(grown, LARGEST**-2), LARGEST**2)
         self._seconds[regime] += block.dt
         self._correlate(innovation * np.sqrt(weights[0] / S[0]), informing[0], block.dt)
         used: Array = weights[0]
@@ -245,18 +249,10 @@ class NoiseScale:
         if self._last is not None:
             keep = np.exp(-dt / MEMORY_S)
             product, square = informing * y * self._last, informing * y**2
-            self._products = (
-                keep * self._products + np.bincount(self.groups, product, len(self.names)) / self._rows
-            )
-            squares = np.bincount(self.groups, square, len(self.names)) / self._rows
-            self._squares = keep * self._squares + squares + (1.0 - keep) * CORRELATION_PRIOR
+            self._products = keep * self._products + product @ self._averages
+            prior = (1.0 - keep) * CORRELATION_PRIOR
+            self._squares = keep * self._squares + square @ self._averages + prior
         self._last = y
-
-    def _mean(self, of_rows: Array) -> Array:
-        """Return the means over the rows of each group, shape (2, count), of rows (2, m)."""
-        sums = np.array([np.bincount(self.groups, one, len(self.names)) for one in of_rows])
-        means: Array = sums / self._rows
-        return means
 
     def factors(self) -> dict[str, float]:
         """Return the estimated over the stated standard deviation, by the parameter that states it."""

@@ -212,7 +212,9 @@ class Unknowns:
         Args:
             x: State, shape (n,).
         """
-        return np.clip(x, *self._bounds)
+        least, largest = self._bounds
+        bounded: Array = np.minimum(np.maximum(x, least), largest)
+        return bounded
 
     def carries(self, body: int) -> bool:
         """Whether a body is expected to carry a load."""
@@ -295,7 +297,7 @@ def most_probable(
     data: tuple[Array, Array],
     start: Linearisation,
     *,
-    centre: Array | None = None,
+    centre: Linearisation | None = None,
     cautious: Array | None = None,
 ) -> Posterior:
     """Minimise 1/2 (x - x0)' P0^-1 (x - x0) + 1/2 phi' Lambda phi - eta' phi, with the prior of masses.
@@ -304,18 +306,18 @@ def most_probable(
         unknowns: Prior and map.
         data: Lambda, shape (n, n), and eta, shape (n,), of the data about phi.
         start: Where to begin.
-        centre: x0, mean of the prior, shape (n,); None: the nominal state.
+        centre: At x0, the mean of the prior; None: the nominal state.
         cautious: Lambda for the covariance, with less weight of correlated residuals, shape (n, n).
     """
     prior, bodies = unknowns.prior_information, unknowns.n_inertial
-    centre = unknowns.nominal if centre is None else centre
-    known = unknowns.known_masses
-    Lambda, eta = data[0] + np.diag(known), data[1] + known * unknowns.at(centre).phi
+    centre = unknowns.at(unknowns.nominal) if centre is None else centre
+    known, of_masses = unknowns.known_masses, np.diag(unknowns.known_masses)
+    Lambda, eta = data[0] + of_masses, data[1] + known * centre.phi
     at, steps = start, 0
-    value = _cost(Lambda, eta, prior, centre, at)
+    value = _cost(Lambda, eta, prior, centre.x, at)
     while True:
         slope = Lambda @ at.phi - eta
-        gradient = prior @ (at.x - centre) + at.D.T @ slope
+        gradient = prior @ (at.x - centre.x) + at.D.T @ slope
         gauss = prior + at.about_x(Lambda)
         steps += 1
         step = -dpotrs(linear_algebra.cholesky(gauss), gradient, lower=1)[0]
@@ -323,7 +325,7 @@ def most_probable(
         step *= min(1.0, LARGEST_STEP / max(np.abs(step[:bodies]).max(initial=0.0), 1e-12))
         for halving in range(HALVINGS):
             new = unknowns.at(unknowns.bounded(at.x + 0.5**halving * step))
-            new_value = _cost(Lambda, eta, prior, centre, new)
+            new_value = _cost(Lambda, eta, prior, centre.x, new)
             if new_value <= value:
                 break
         else:
@@ -331,7 +333,7 @@ def most_probable(
         at, value = new, new_value
         if decrease < SMALLEST_DECREASE or steps == MOST_STEPS:
             break
-    gauss = prior + at.about_x(Lambda if cautious is None else cautious + np.diag(known))
+    gauss = prior + at.about_x(Lambda if cautious is None else cautious + of_masses)
     return Posterior(at, _inverse(gauss), steps)
 
 

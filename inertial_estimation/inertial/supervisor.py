@@ -319,7 +319,7 @@ class Supervisor:
         waiting, noise = [b.deviation for b in self.waiting], self._filter.noise
         rho = noise.correlation[noise.groups]
         of_mean = OFFSET**2 + (1.0 + rho) / (1.0 - rho) / len(waiting)
-        squares = block.deviation**2, np.mean(waiting, axis=0) ** 2 / of_mean
+        squares = block.deviation**2, (sum(waiting) / len(waiting)) ** 2 / of_mean
         largest = float(chdtri(block.rows.size, RARE))
         calm = all(float(q.sum()) < largest and float(q.max()) < QUIET_ROW for q in squares)
         return calm and self.found is None

@@ -48,7 +48,7 @@ class WindowMean(NamedTuple):
 def _weights(relative: bytes) -> tuple[Array, float]:
     """Return the weights of mean and slope, shape (2, n), and the centroid [s], for times given as bytes."""
     weights = window_weights(seconds(np.frombuffer(relative, np.int64)))
-    return np.stack((weights.mean, weights.slope)), weights.centroid
+    return np.array((weights.mean, weights.slope)), weights.centroid
 
 
 def window_mean(centre_ns: int, times: Times, rows: Array, at: float | None = None) -> WindowMean | None:

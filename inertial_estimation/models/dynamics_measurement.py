@@ -242,7 +242,7 @@ class _RowCovariance:
         """
         W = np.hstack((sensed * self._acceleration, contacts[: len(self._wrench)].T * self._wrench))
         R: Array = W @ W.T
-        R[np.diag_indices(len(R))] += self._variance
+        R.ravel()[:: len(R) + 1] += self._variance
         return R
 
 

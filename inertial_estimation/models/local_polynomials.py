@@ -50,7 +50,7 @@ def window_weights(times: Array) -> WindowWeights:
     centred = times - times.sum() / len(times)
     slope = centred / (centred @ centred)
     steps = slope[:-1].cumsum() * (times[:-1] - times[1:])
-    mean = np.zeros_like(times)
+    mean = np.zeros(len(times))
     mean[:-1] = steps
     mean[1:] += steps
     mean *= 0.5

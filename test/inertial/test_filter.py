@@ -51,9 +51,10 @@ def test_the_most_probable_state_is_that_of_a_general_minimiser(convention):
     for block in blocks:
         data.add(block, np.ones(7))
     centre = unknowns.nominal + np.random.default_rng(1).normal(0.0, 0.3, unknowns.size)
-    found = most_probable(unknowns, data.weighted(np.ones(1)), unknowns.at(unknowns.nominal), centre=centre)
+    mean = unknowns.at(centre)
+    found = most_probable(unknowns, data.weighted(np.ones(1)), unknowns.at(unknowns.nominal), centre=mean)
     for _ in range(10):
-        found = most_probable(unknowns, data.weighted(np.ones(1)), found.at, centre=centre)
+        found = most_probable(unknowns, data.weighted(np.ones(1)), found.at, centre=mean)
 
     def cost(x):
         prior = (x - centre) @ unknowns.prior_information @ (x - centre)
@@ -112,7 +113,7 @@ def test_equations_at_rest_inform_as_often_as_they_come_and_the_noise_in_them_do
         return learned(scene, [replace(b, at_rest=at_rest) for b in many], adapt=False)
 
     def directions(filter_):
-        return informed_part(filter_.unknowns, filter_.posterior, filter_.centre).directions
+        return informed_part(filter_.unknowns, filter_.posterior, filter_.centre.x).directions
 
     rest, motion = (after(blocks, at_rest=at_rest) for at_rest in (True, False))
     sigma = np.sqrt(motion.posterior.P.diagonal())
@@ -328,7 +329,7 @@ def test_an_expected_body_stays_where_it_is_without_data():
     scene = ArmScene()
     scene.add_payload(1, *PAYLOAD)
     filter_ = learned(scene, [scene.block()[0] for _ in range(80)])
-    informed = informed_part(filter_.unknowns, filter_.posterior, filter_.centre)
+    informed = informed_part(filter_.unknowns, filter_.posterior, filter_.centre.x)
     filter_.expect(1)
     filter_.data.discount(0.0)
     for _ in range(20):
