@@ -62,7 +62,7 @@ class EquationBlock:
     @property
     def columns(self) -> Array:
         """All columns, shape (m, n + k)."""
-        return self.A if self.considered is None else np.hstack((self.A, self.considered))
+        return self.A if self.considered is None else np.concatenate((self.A, self.considered), axis=1)
 
     @property
     def reached(self) -> Array:

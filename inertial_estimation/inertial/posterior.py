@@ -361,7 +361,7 @@ def informed_part(unknowns: Unknowns, posterior: Posterior, centre: Array) -> In
     """
     k, (root, whitening) = unknowns.n_inferred, unknowns.prior_root
     mu, V = linear_algebra.eigh(whitening @ posterior.P[:k, :k] @ whitening.T)
-    information = 1.0 / np.maximum(mu, np.finfo(float).eps) - 1.0
+    information = 1.0 / np.maximum(mu, linear_algebra.EPSILON) - 1.0
     V = V[:, information > INFORMED]
     x = centre.copy()
     x[:k] += root @ (V @ (V.T @ (whitening @ (posterior.x - centre)[:k])))

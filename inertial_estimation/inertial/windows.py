@@ -191,7 +191,7 @@ class MissingReadings:
             wrenches: Wrenches of all contacts [N, Nm], shape (n_contacts, 6).
         """
         self.last = self._asked & np.isnan(np.concatenate((tau, wrenches[:, 0])))
-        return self.last if self.last.any() else None
+        return self.last if np.count_nonzero(self.last) else None
 
     @property
     def note(self) -> str:

@@ -94,7 +94,7 @@ class RowRange:
     def fault(self, row: Array) -> Fault | None:
         """Return why a row of shape (width,) is impossible; None where it is possible."""
         inside = (row >= self._lower) & (row <= self._upper)
-        if inside.all():
+        if np.count_nonzero(inside) == len(row):
             return None
         inside[self._optional] |= np.isnan(row[self._optional])
         if inside.all():

@@ -240,7 +240,8 @@ class _RowCovariance:
             sensed: Effect of an error of each sensed acceleration on the rows, shape (m, nv).
             contacts: Contact Jacobians in the columns of the rows, shape (6 n_contacts, m).
         """
-        W = np.hstack((sensed * self._acceleration, contacts[: len(self._wrench)].T * self._wrench))
+        wrenches = contacts[: len(self._wrench)].T * self._wrench
+        W = np.concatenate((sensed * self._acceleration, wrenches), axis=1)
         R: Array = W @ W.T
         R.ravel()[:: len(R) + 1] += self._variance
         return R
@@ -431,7 +432,7 @@ class DynamicsMeasurement:
             state: One or many measured states.
         """
         joints, load = slice(self._robot.n_base, None), None
-        applied = np.zeros_like(rest)
+        applied = np.zeros(rest.shape)
         if state.tau is not None:
             applied[..., joints] = state.tau
         if self._rows.contacts is ContactMode.MEASURED and state.wrenches is not None:
@@ -461,5 +462,5 @@ class DynamicsMeasurement:
         assert states.f_B is not None
         assert states.w_B is not None
         assert states.wd_B is not None
-        v = np.concatenate((np.zeros_like(states.f_B), states.w_B, states.v), axis=-1)
+        v = np.concatenate((np.zeros(states.f_B.shape), states.w_B, states.v), axis=-1)
         return q, v, np.concatenate((states.f_B, states.wd_B, states.a), axis=-1)

@@ -40,7 +40,7 @@ class HandOver:
     @property
     def has_arrived(self) -> bool:
         """Whether the last estimates of all bodies are published."""
-        return bool(self._arrived.all())
+        return bool(np.count_nonzero(self._arrived) == len(self._arrived))
 
     def advance(self, estimate_C: Array, limit: float, followed: Sequence[int] = ()) -> Array:
         """Move towards estimates; return the parameters to publish, in C, shape (n, 10).

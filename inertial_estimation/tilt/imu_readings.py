@@ -165,7 +165,7 @@ class ImuReadings:
 
     def _take_largest(self, change: Array) -> None:
         """Set the change beyond which a reading is an outlier, and a squared norm below which none is."""
-        self._largest, self._near = change, float(change.min()) ** 2
+        self._largest, self._near = change, min(change.tolist()) ** 2
 
     def look(self, bias: Array) -> ImuStatistics:
         """Return the statistics, and start a new block.
