@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.linalg.lapack import dpotrs
 
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.inertial.bank import BankBlock
@@ -15,13 +16,12 @@ from inertial_estimation.inertial.filter import InformationFilter
 from inertial_estimation.inertial.link_estimates import LinkEstimates, PublishedLinks
 from inertial_estimation.inertial.model import EstimationModel
 from inertial_estimation.inertial.noise import EquationBlock, NoiseScale
-from inertial_estimation.inertial.posterior import InformedPart, Posterior, informed_part
+from inertial_estimation.inertial.posterior import InformedPart, Posterior, cholesky, informed_part
 from inertial_estimation.inertial.supervisor import FoundCause, Phase, Supervisor
 from inertial_estimation.located_cause import Cause, LocatedCause
 from inertial_estimation.models.dynamics_measurement import LinearEquation, MeasuredState
 from inertial_estimation.models.estimated_model import InertiaPosterior, LogCholeskyPosterior
 from inertial_estimation.signals import Array, Decision, InertialEstimate, frozen_array, unchecked
-from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.log_cholesky import parameters_from_log_cholesky
 
 PARABOLIC_WINDOW = 1.2  # windows per independent mean: integral of the squared parabolic weight
@@ -273,10 +273,9 @@ class InertialEstimator:
         predicted = H @ self.posterior.P @ H.T
         S = predicted + (noise.shown(block) if supervised else block.noise)
         used = block.with_friction(noise.scaled(block.noise)) if supervised else block.noise
-        L = linear_algebra.cholesky(S)
-        white = linear_algebra.solve(L, y)
+        L = cholesky(S)
         log_det = 2.0 * float(np.log(L.diagonal()).sum())
-        nis = float(white @ white) * len(y) / (block.size or len(y))
+        nis = float(y @ dpotrs(L, y, lower=1)[0]) * len(y) / (block.size or len(y))
         return StepOutcome(y, nis, decision, (predicted + used).diagonal(), log_det)
 
     def estimate(self, step: MeasuredStep, outcome: StepOutcome) -> InertialEstimate:

@@ -154,8 +154,8 @@ class NoiseScale:
     @property
     def _largest(self) -> Array:
         """s_g^2 in use and shown, shape (2, count): the larger one of motion and rest."""
-        known = self._of_both if self._seconds[1] > KNOWN_S else self._of_both[:1]
-        largest: Array = known.max(axis=0)
+        in_motion, at_rest = self._of_both
+        largest: Array = np.maximum(in_motion, at_rest if self._seconds[1] > KNOWN_S else 0.0)
         return largest
 
     @property
