@@ -316,7 +316,7 @@ class JointPart:
         plausible = joint_range(robot, list(joints), of_parts, needs)
         delay = config.inputs.joint_delay
         spec = StreamSpec(name, (2 + effort) * m, plausible, delay, steady=slice(0, m), part_of=JOINTS)
-        self.stream, self._unknown = Stream(spec, config.inputs, clocks), np.full(spec.width, math.nan)
+        self.stream = Stream(spec, config.inputs, clocks)
         self.stream.finish, self._gap_ns = self._finish, round(NANOSECONDS * config.inputs.timeout)
         self._turning = np.flatnonzero(without_stops(robot)[joints])
         self._with_velocities = needs.velocities
@@ -333,7 +333,8 @@ class JointPart:
 
     def push(self, reading: JointReading, order: JointOrder, arrival_ns: int) -> bool:
         """Take a joint state with these joints; return whether it is stored."""
-        m, row = len(self.joints), self._unknown.copy()
+        m, row = len(self.joints), np.empty(self.stream.spec.width)
+        row.fill(math.nan)
         for k, values in enumerate((reading.position, reading.velocity, reading.effort)):
             if values is not None and k * m < len(row):
                 row[k * m : (k + 1) * m] = values[order.places]
