@@ -55,7 +55,8 @@ def decide_kind(robot: RobotModel, wanted: str = "") -> KindDecision:
         which = f"only {limbs[named[0]].end}" if named else "none"
         text = f"{which} of its {len(limbs)} limbs is named like a leg"
         text = text if len(limbs) > 1 or named else "it has a single limb"
-        unclear = named or (len(jointed) > 1 and not any(armed))
+        many = len({limbs[i].joints[0] for i in jointed}) >= QUADRUPED_LEGS  # more than the arms of a torso
+        unclear = named or (len(jointed) > 1 and not any(armed)) or many
         against = (f"kind: {text} (--kind says what it is)",) if unclear else ()
         return KindDecision(Kind.ARM, (), f"{text}: the base is taken as fixed", against)
     needed = {Kind.HUMANOID.value: HUMANOID_LEGS, Kind.QUADRUPED.value: QUADRUPED_LEGS}.get(wanted, len(legs))
