@@ -2,10 +2,10 @@
 
 All vectors are in the frame of the IMU. With w = gyroscope - b, f = accelerometer - c and gravity g,
 
-    v' = -w x v + f - g z        z' = -w x z        b' = 0        c' = 0
+    v' = -w x v + f - g z        z' = -w x z        b' = 0        c' = -k c
 
 for the velocity v of the IMU, the vertical z = R_WI' e_z, the gyroscope's bias b and the accelerometer's
-offset c.
+offset c, which returns to zero at the rate k, so that its variance stays bounded however long it drifts.
 The errors, 12 numbers, are dv, a, db, dc with v_true = v + dv, z_true = exp(-a) z, b_true = b + db, c_true =
 c + dc:
 
@@ -75,12 +75,14 @@ class ProcessNoise(NamedTuple):
         rotation: Of the gyroscope's noise [rad^2/s].
         bias: Of the drift of the gyroscope's bias [rad^2/s^3].
         offset: Of the drift of the accelerometer's offset [m^2/s^5].
+        offset_rate: k, at which the offset returns to zero [1/s].
     """
 
     velocity: float
     rotation: float
     bias: float
     offset: float
+    offset_rate: float
 
 
 class Turns(NamedTuple):
@@ -136,7 +138,8 @@ def propagate_covariance(state: TiltState, T: float, rate: Array, noise: Process
     """Propagate the covariance over an interval.
 
     Args:
-        state: State at the end of the interval; its covariance at the start is changed to that at the end.
+        state: State at the end of the interval; its offset and covariance at the start are changed to those
+            at the end.
         T: Duration of the interval [s].
         rate: Mean reading of the gyroscope over the interval [rad/s], shape (3,).
         noise: Densities of the noise.
@@ -148,6 +151,9 @@ def propagate_covariance(state: TiltState, T: float, rate: Array, noise: Process
     F[0:3, 0:3] = F[3:6, 3:6] = E
     F[0:3, 3:6], F[0:3, 6:9] = skew(-T * STANDARD_GRAVITY * z_middle), skew(-T * state.velocity)
     F[0:3, 9:12] = F[3:6, 6:9] = -T * UNCHANGED[:3, :3]
+    kept = math.exp(-T * noise.offset_rate)
+    F[9:12, 9:12] *= kept
+    state.offset[:] *= kept
     state.covariance[:] = F @ state.covariance @ F.T
     rotation_noise = noise.rotation + SCALE_TIME * SCALE_ERROR**2 * float(w @ w)
     variances = state.covariance.ravel()[:: ERRORS + 1].reshape(4, 3)  # a view

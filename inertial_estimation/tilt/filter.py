@@ -43,6 +43,7 @@ CORRELATION_MEMORY = 3.0  # averaging time of contact residuals, corrections and
 UNKNOWN_CORRELATION = 0.5  # assumed correlation of successive contact residuals before the first one
 TURNING_TIME = 1.0  # correlation time of contact velocity errors that are constant in the body frame [s]
 SHAKING = (0.3, 0.4)  # correlation below which shaking of the accelerometer is motion; above it is noise
+OFFSET_TIME = 200.0  # correlation time of the accelerometer's offset [s]
 REST_CORRELATION = 0.5  # correlation time of residual motion at rest [s]
 LEAST_REST_VARIANCE = 1e-8  # of a rate at rest [rad^2/s^2]
 ALONE = 1.0  # time without contact after which the velocity is bounded [s]
@@ -50,11 +51,10 @@ UNKNOWN_SPEED = 1.0  # initial standard deviation of the velocity of a body with
 SOLE_NOISE = 0.05**2 * CONTACT_INTERVAL  # noise density of the rate of a standing sole [rad^2/s]
 LEAST_GYRO_NOISE = 2e-4  # noise density of a good gyroscope [rad/s/sqrt(Hz)]
 TESTED_TIME = 0.5  # time constant of the sum of corrections by which a step of the bias is detected [s]
-LEAST_TURN = 1e-4  # least standard deviation of that sum by noise [rad]
 BIAS_GATE = 12.0  # square of that sum over its expectation, from which the bias has stepped
 STEP_OF_BIAS = 0.05  # standard deviation of a detected step of the bias [rad/s]
 LEAST_FACTOR = 0.25  # least factor of the variances of tilt errors, where corrections cancel
-YAW_SIGMA = 1e-4  # at the start, where the yaw is zero by definition; positive, so that P is definite [rad]
+LEAST_ANGLE = 1e-4  # least standard deviation of that sum by noise, and of the yaw at the start [rad]
 CLIPPED_SIGMA, CLIPPED_TIME = 2.0, 0.05  # excess of a rate over the range; its correlation time [rad/s, s]
 
 
@@ -72,7 +72,8 @@ class FilterConfig:
     )
     offset_drift: float = numeric(
         *(0.01, 0.0, 1.0, "m/s^2"),
-        "Random walk of the accelerometer's offset per square root of a second, while there are contacts.",
+        "Random walk of the accelerometer's offset per square root of a second, while there are contacts; it "
+        "returns to zero within 200 s.",
         runtime=True,
     )
     gyro_bias: float = numeric(
@@ -164,7 +165,7 @@ class TiltFilter(TiltObserver):
         across, sensors = np.eye(3) - along, P[6:12, 6:12]
         by_sensors = np.hstack((-0.5 * self._alignment.time * across, skew(vertical) / STANDARD_GRAVITY))
         P[0:3, 0:3] = shown[0, 0] * np.eye(3)
-        P[3:6, 3:6] = shown[1, 1] * across + YAW_SIGMA**2 * along + by_sensors @ sensors @ by_sensors.T
+        P[3:6, 3:6] = shown[1, 1] * across + LEAST_ANGLE**2 * along + by_sensors @ sensors @ by_sensors.T
         P[0:3, 3:6] = shown[0, 1] * skew(vertical)  # z_true = z + z x a
         P[3:6, 6:12] = by_sensors @ sensors
         P[3:6, 0:3], P[6:12, 3:6] = P[0:3, 3:6].T, P[3:6, 6:12].T
@@ -175,7 +176,7 @@ class TiltFilter(TiltObserver):
         An error e of contact velocities that is constant in the body frame, as of feet that roll or skid in
         each stride, acts like an acceleration w x e of a body that rotates. Accelerometer noise integrated as
         motion makes successive contact residuals correlated; shaking that is motion does not. Slow errors of
-        contacts act like a drift of the accelerometer's offset. An IMU alone has neither.
+        contacts act like a stationary drift of the accelerometer's offset. An IMU alone has neither.
         """
         config, (power, product) = self.config, self._correlation
         correlation = product / power if power > 0.0 else UNKNOWN_CORRELATION
@@ -188,6 +189,7 @@ class TiltFilter(TiltObserver):
             LEAST_GYRO_NOISE**2 + imu.rate_noise,
             config.bias_drift**2,
             standing * config.offset_drift**2,
+            standing / OFFSET_TIME,
         )
 
     def _measure_contacts(self, feet: Feet) -> None:
@@ -260,7 +262,7 @@ class TiltFilter(TiltObserver):
         expected *= forgotten**2
         self.since_bias_step += time
         x = vector(turn)
-        shown = dot(x, times(inverse(matrix(expected), LEAST_TURN**2), x)) / 3.0
+        shown = dot(x, times(inverse(matrix(expected), LEAST_ANGLE**2), x)) / 3.0
         factor = self.variance_factor
         self.variance_factor = max(factor + time / CORRELATION_MEMORY * (shown - factor), LEAST_FACTOR)
         if shown > BIAS_GATE:

@@ -27,7 +27,7 @@ from inertial_estimation.tilt.initial_alignment import (
 )
 
 UP = np.array([0.0, 0.0, 1.0])
-QUIET = ProcessNoise(0.0, 0.0, 0.0, 0.0)
+QUIET = ProcessNoise(0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 def no_turns():
@@ -159,6 +159,18 @@ def test_a_factor_of_the_noise_leaves_what_the_offset_of_the_accelerometer_expla
     assert np.allclose(tilt_covariance(np.eye(ERRORS), 4.0), 4.0 * np.eye(3))
 
 
+def test_an_offset_that_returns_keeps_a_bounded_variance_and_is_forgotten():
+    state, drift, k, T = random_state(np.random.default_rng(8)), 0.01, 1.0 / 200.0, 0.02
+    noise = ProcessNoise(0.0, 0.0, 0.0, drift**2, k)
+    before = state.offset.copy()
+    for _ in range(round(1.0 / (k * T))):
+        propagate_covariance(state, T, np.zeros(3), noise, no_turns())
+    assert np.allclose(state.offset, before / math.e)
+    for _ in range(round(9.0 / (k * T))):
+        propagate_covariance(state, T, np.zeros(3), noise, no_turns())
+    assert np.allclose(state.covariance[9:, 9:], drift**2 / (2.0 * k) * np.eye(3), rtol=1e-3, atol=1e-5)
+
+
 def test_compiled_kernels_give_the_numbers_of_their_source():
     if not hasattr(measure, "py_func"):
         pytest.skip("numba is not installed, or switched off")
@@ -166,7 +178,7 @@ def test_compiled_kernels_give_the_numbers_of_their_source():
     for step, correct in ((propagate, measure), (propagate.py_func, measure.py_func)):
         state, turns = random_state(np.random.default_rng(6)), no_turns()
         step(0.005, reading, *state[:4], np.ones(3), np.eye(3))
-        propagate_covariance(state, 0.005, reading[3:], ProcessNoise(1e-3, 1e-4, 1e-5, 1e-6), turns)
+        propagate_covariance(state, 0.005, reading[3:], ProcessNoise(1e-3, 1e-4, 1e-5, 1e-6, 0.1), turns)
         arms = np.array([[0.1, 0.2, -0.8], [0.0, 0.0, 0.0]])
         correct(MotionRows(np.ones((2, 3)), arms, np.ones(2)), 1, (0.01, 0.02), 3.0, state, turns)
         ends.append(np.concatenate([part.ravel() for part in (*state, *turns)]))
