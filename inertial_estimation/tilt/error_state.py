@@ -44,7 +44,7 @@ from inertial_estimation.spatial.rotations import (
 )
 
 ERRORS = 12  # dv, a, db, dc
-UNCHANGED = np.eye(ERRORS)
+IDENTITY = np.eye(ERRORS)
 LEAST_VARIANCE = 1e-12  # of the accelerometer's offset: that of an observer that has none [m^2/s^4]
 SCALE_ERROR, SCALE_TIME = 0.006, 0.05  # scale error of a gyroscope; correlation time of rotations [1, s]
 
@@ -147,10 +147,10 @@ def propagate_covariance(state: TiltState, T: float, rate: Array, noise: Process
     """
     w = rate - state.bias
     E, z_middle = exp_so3(-T * w), exp_so3(0.5 * T * w) @ state.vertical
-    F = UNCHANGED.copy()
+    F = IDENTITY.copy()
     F[0:3, 0:3] = F[3:6, 3:6] = E
     F[0:3, 3:6], F[0:3, 6:9] = skew(-T * STANDARD_GRAVITY * z_middle), skew(-T * state.velocity)
-    F[0:3, 9:12] = F[3:6, 6:9] = -T * UNCHANGED[:3, :3]
+    F[0:3, 9:12] = F[3:6, 6:9] = -T * IDENTITY[:3, :3]
     kept = math.exp(-T * noise.offset_rate)
     F[9:12, 9:12] *= kept
     state.offset[:] *= kept

@@ -20,14 +20,13 @@ from inertial_estimation.spatial.rotations import (
     transposed,
     vector_of,
 )
-from inertial_estimation.tilt.error_state import MotionRows, TiltState
+from inertial_estimation.tilt.error_state import IDENTITY, MotionRows, TiltState
 from inertial_estimation.tilt.feet_sensing import Feet
 from inertial_estimation.tilt.imu_readings import ImuStatistics
 from inertial_estimation.tilt.initial_alignment import STARTUP, InitialAlignment
 
 SHORTER = 1e-4  # by which an interval between looks may be short, for jitter of the steps [s]
 SOLE_SHARE = 0.2  # least share of the weight on a sole that is flat on the ground
-UNTURNED = np.eye(3)  # axes of a frame that has not rotated
 LONGEST_INTERVAL = 0.1  # longest time between two looks from which a velocity follows [s]
 
 
@@ -100,7 +99,7 @@ class ContactOdometry:
     def restart(self, feet: Feet | None, up_I: Array) -> None:
         """Start a new interval with the present contacts and the present vertical, shape (3,)."""
         self.feet, self._below, self.time = feet, -self._radius * up_I, 0.0
-        self.origin[:], self.axes[:] = 0.0, UNTURNED
+        self.origin[:], self.axes[:] = 0.0, IDENTITY[:3, :3]
 
     def propagate(self, h: float, rate: Array) -> None:
         """Predict the axes over a step of h seconds by the mean angular rate without bias [rad/s], (3,)."""

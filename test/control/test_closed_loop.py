@@ -170,7 +170,9 @@ def test_the_feet_swing_in_order_over_a_robot_at_rest_that_follows_its_reference
     assert {row[4] for row in walk.rows} == {ControlState.CONTROL}
     assert walk.phases[-1] == "standing"
     assert np.abs(walk.aside).max() < 5e-3, "in the end it stands over the middle of its feet"
-    np.testing.assert_allclose(walk.stride, [0.2, 0.0], atol=0.02, err_msg="the next foot, if all of them step")
+    np.testing.assert_allclose(
+        walk.stride, [0.2, 0.0], atol=0.02, err_msg="the next foot, if all of them step"
+    )
 
 
 def test_a_hold_ends_the_swing_stands_and_goes_on_after(walk) -> None:
