@@ -73,8 +73,8 @@ def decide_kind(robot: RobotModel, wanted: str = "") -> KindDecision:
     reason = f"{len(chosen)} limbs {how}, of {len(chosen[0].joints)} joints each"
     trunk = [joint for joint in limbs[ordered[0]].joints if joint not in chosen[0].joints]
     reason += f", behind {listing(trunk, limit=4)}" if trunk else ""
-    many = f"kind: {len(legs)} legs: where two drive one foot, lock the joints of one (--lock)"
-    against = (many,) if len(legs) > MOST_LEGS else ()
+    doubled = f"kind: {len(legs)} legs: where two drive one foot, lock the joints of one (--lock)"
+    against = (doubled,) if len(legs) > MOST_LEGS else ()
     return KindDecision(kind, chosen, f"as requested; {reason}" if wanted else reason, against)
 
 

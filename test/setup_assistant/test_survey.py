@@ -24,8 +24,7 @@ from inertial_estimation.models.joint_limits import urdf_limits
 from inertial_estimation.models.measurement_rows import MeasurementNoise
 from inertial_estimation.models.urdf import plain_urdf
 from inertial_estimation.parameters import build_config, iterate_parameters
-from inertial_estimation.setup_assistant.parameter_text import parameter_text
-from inertial_estimation.setup_assistant.parameter_values import node_entries
+from inertial_estimation.setup_assistant.parameter_text import node_entries, parameter_text
 from inertial_estimation.setup_assistant.survey import Survey, Wishes, survey_robot
 
 WRISTS = {f"wrist_{k}_link" for k in range(1, 4)}
