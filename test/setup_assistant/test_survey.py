@@ -300,6 +300,13 @@ def test_legs_whose_joints_have_their_zero_elsewhere_are_legs() -> None:
     assert not any("feet miss" in open_point for open_point in survey.open_points)
 
 
+def test_frames_of_soles_may_be_turned_in_them() -> None:
+    turned = re.sub('(_fix0" .*?rpy=)"0 0 0"', r'\1"0 0 1.5708"', biped(corners=True))
+    survey = survey_of(turned, soles=("left_corner0", "right_corner0"))
+    assert [contact.frame for contact in survey.contacts] == ["left_corner0", "right_corner0"]
+    assert not any("feet miss" in open_point for open_point in survey.open_points)
+
+
 def test_a_foot_without_shapes_has_the_sole_of_a_person() -> None:
     for contact in survey_of(biped()).contacts:
         length = contact.sole[1] / 0.14  # of the leg
