@@ -11,16 +11,18 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from inertial_estimation.diagnosis.causes import LINK, OF_ROBOT
+from inertial_estimation.diagnosis.causes import LINK, OF_ROBOT, OFFSET
 from inertial_estimation.diagnosis.evidence import CERTAIN, SIGMAS, gained
 from inertial_estimation.diagnosis.force_evidence import Problem, fit_forces
 from inertial_estimation.diagnosis.hypotheses import OF_FORCES, Hypothesis
-from inertial_estimation.diagnosis.table import Change, Load
+from inertial_estimation.diagnosis.table import Change, Load, Robot
+from inertial_estimation.inputs.config import RobotGeometryConfig
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
 MASS, LEVER = 0.3, 0.1  # prior deviations of a load, share of the robot's mass, and of its place [m]
-LINK_PRICE = 4.0  # penalty of a link's mass and its place, in log odds, that of a scale of any size
+ASSUMED = LINK, OFFSET  # kinds of causes by the forces that are assumed while errors of sensors are sought
+ASSUMED_PRICE = 4.0  # penalty of one of them, in log odds, that of a scale of any size
 EDGE = 15  # one in this many windows at either end is excluded as the time of a change
 
 
@@ -56,13 +58,13 @@ def load_hypotheses(system: Problem) -> Iterator[Hypothesis]:
         )
 
 
-def mass_hypotheses(system: Problem) -> Iterator[Hypothesis]:
-    """Yield the hypothesis that the link whose mass explains most has another mass all the time."""
-    links = [one for one in fit_forces(system).causes if one.kind is LINK and one.possible and one.counts]
-    for cause in links[:1]:
-        change = Change(load=Load(cause.subject, tuple(cause.estimate.amplitude.tolist())))
-        price = LINK_PRICE + math.log(len(system.rows.links))
-        yield Hypothesis(LINK.check, cause.subject, cause.words, "", change, price, parts=OF_FORCES)
+def force_hypotheses(system: Problem, robot: Robot, config: RobotGeometryConfig) -> Iterator[Hypothesis]:
+    """Yield that the link whose mass, or the joint whose offset, explains most has it all the time."""
+    fitted = [one for one in fit_forces(system).causes if one.possible]
+    for alike in ([one for one in fitted if one.kind is kind] for kind in ASSUMED):
+        for cause in alike[:1]:
+            change, price = cause.mended(robot, config)[0], ASSUMED_PRICE + math.log(len(alike))
+            yield Hypothesis(cause.kind.check, cause.subject, cause.words, "", change, price)
 
 
 def _normal_equations(system: Problem, *, later: bool) -> tuple[Array, Array]:

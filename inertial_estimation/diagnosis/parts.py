@@ -176,7 +176,7 @@ def rotation(table: Table) -> Part | None:
     p = y - left
     a, b = (float(rms(np.linalg.norm(x, axis=1))) for x in (y, p))
     if max(a, b) < RATE_BIAS * float(rms(A, None)) * math.sqrt(3.0):
-        return None
+        return scalar_part(0.0, 0.0)  # the base hardly turns, by these readings: they tell nothing
     size = trimmed_rms(np.linalg.norm(left, axis=1))
     share = min(size / max(math.hypot(a, b) / math.sqrt(2.0), 1e-12), 2.0)
     return scalar_part(2.0 * log_share(share, len(np.unique(rows.rows[known])), RATE_FLOOR), share)

@@ -27,10 +27,10 @@ from inertial_estimation.diagnosis.hypotheses import (
     position_hypotheses,
     velocity_hypotheses,
 )
-from inertial_estimation.diagnosis.load_change import load_hypotheses, mass_hypotheses
+from inertial_estimation.diagnosis.load_change import ASSUMED, force_hypotheses, load_hypotheses
 from inertial_estimation.diagnosis.masses import MassReport, mass_findings, mass_report
 from inertial_estimation.diagnosis.parts import AGREES, BALANCE_FLOOR, BEYOND, PARTS, TRAVEL, Part, judged
-from inertial_estimation.diagnosis.table import Load, Robot, Signals, Table, evenly_spaced, rms
+from inertial_estimation.diagnosis.table import Change, Robot, Signals, Table, evenly_spaced, rms
 from inertial_estimation.diagnosis.wirings import imu_hypotheses, unit_hypotheses, wrench_hypotheses
 from inertial_estimation.inputs.config import RobotGeometryConfig
 
@@ -62,16 +62,16 @@ def search(
     Returned are the causes, other findings by the forces, the corrected signals with their remaining delays,
     and the comparison of causes by the forces, None if they were not judged.
 
-    A link mass that is the most probable cause is assumed for a while, so that errors of the sensors can be
-    found in addition; all masses are judged together at the end. Forces are not judged if an error that they
-    depend on is not corrected exactly, or if a stream that they need is silent. Causes other than a link's
-    mass or inertia are corrected to first order only, so none is sought in the residual after them.
+    A link's mass or a joint's offset that is most probable is assumed for a while, so that errors of sensors
+    can be found in addition; all forces are judged together at the end. They are not judged if an error that
+    they depend on is not corrected exactly, or if a stream that they need is silent. Causes other than a
+    link's mass or inertia are corrected to first order only, so none is sought in the residual after them.
     """
     if not robot.n_base:  # a brake or the friction of its gear may hold a joint at rest that has no effort
         size = rms(np.nan_to_num(signals.tau))
         held = (signals.q.std(axis=0) < TRAVEL) & (size < robot.stiction(float(size.max())))
         signals = replace(signals, tau=np.where(held, np.nan, signals.tau))
-    found, assumed, delays, spoiled = list[Finding](), list[Load](), delays_of(signals, robot), ""
+    found, assumed, delays, spoiled = list[Finding](), list[Change](), delays_of(signals, robot), ""
     for _round in range(ROUNDS):
         table = robot.table(signals.at(MOST + evenly_spaced(signals.size - 2 * MOST, WINDOWS)))
         one, finding = _by_parts(table, delays, config, spoiled)
@@ -82,9 +82,11 @@ def search(
             found.append(finding)
             spoiled = spoiled if one.exact else f"{one.check} of {one.subject}"
         else:
-            assumed.append(signals.loads[-1])
+            assumed.append(one.change)
         delays = delays_of(signals, robot)
-    signals = replace(signals, loads=tuple(load for load in signals.loads if load not in assumed))
+    loads = tuple(load for load in signals.loads if load not in [one.load for one in assumed])
+    moved = sum((one.offset for one in assumed if one.offset is not None), np.zeros(len(robot.names)))
+    signals = replace(signals, loads=loads, q=signals.q - moved)
     if spoiled := next(_silent(table, streams), spoiled):
         why = f"they rely on what is not known exactly: {spoiled}"
         return found, [cannot_tell(WHOLE.check, "description", why)], signals, delays, None
@@ -129,7 +131,7 @@ def _by_parts(
 ) -> tuple[Hypothesis | None, Finding | None]:
     """Return the most probable hypothesis about the sensors and its finding, or None if it is not certain.
 
-    A mass has no finding: it is assumed until all masses are judged. `spoiled` names an inexact correction.
+    A mass or offset has no finding: it is assumed until forces are judged. `spoiled`: an inexact correction.
     """
     before = judged(table)
     tried = _tried(table, before, delays, config)
@@ -139,10 +141,10 @@ def _by_parts(
         near = tried[0].odds - max(TOGETHER, ALIKE * tried[0].odds)
         alike = [one for one in tried if one.odds > near]
         best = min(alike, key=lambda one: (one.hypothesis.price, -one.odds))
-        if best.hypothesis.check == LINK.check and best.odds > CERTAIN:
+        if best.hypothesis.check in {kind.check for kind in ASSUMED} and best.odds > CERTAIN:
             return best.hypothesis, None
-        if _accepted(best, before):
-            return best.hypothesis, _named(best, alike, before)
+        if name := _explained(best, before):
+            return best.hypothesis, _named(best, name, alike, before)
     return None, None
 
 
@@ -162,7 +164,7 @@ def _hypotheses(
         yield from position_hypotheses(table, suspect)
     if (wired or forces > AGREES) and (rows := force_rows(table)) is not None:
         system = problem(rows, table.robot)
-        yield from (*load_hypotheses(system), *mass_hypotheses(system))
+        yield from (*load_hypotheses(system), *force_hypotheses(system, table.robot, config))
     if "velocities" in parts:
         yield from velocity_hypotheses(table, parts["velocities"].left)
     if "torques" in parts or "whole body" in parts:
@@ -216,23 +218,21 @@ def _shares(name: str, parts: Mapping[str, Part], before: Mapping[str, Part]) ->
     return float(was[i]), float(now[i])
 
 
-def _accepted(best: Tried, before: Mapping[str, Part]) -> bool:
-    """Return whether a hypothesis is certain, and little remains of a disagreement that it explains."""
+def _explained(best: Tried, before: Mapping[str, Part]) -> str:
+    """Return the part that a certain hypothesis explains best, with little left; empty if there is none."""
     gains = {name: best.parts[name].log - part.log for name, part in before.items()}
-    much = [name for name, gain in gains.items() if gain > MUCH * max(gains.values())]
-    one = best.hypothesis
 
     def explains(name: str) -> bool:
         was, now = _shares(name, best.parts, before)
-        least = one.least * PARTS[name].agrees
-        return was > least and now < min(one.leaves * was, NOTHING if PARTS[name].is_share else math.inf)
+        least, most = best.hypothesis.least * PARTS[name].agrees, best.hypothesis.leaves * was
+        return was > least and now < min(most, NOTHING if PARTS[name].is_share else math.inf)
 
-    return best.odds > CERTAIN and any(map(explains, much))
+    much = [name for name, gain in gains.items() if gain > MUCH * max(gains.values()) and explains(name)]
+    return max(much, key=gains.__getitem__) if much and best.odds > CERTAIN else ""
 
 
-def _named(best: Tried, alike: Sequence[Tried], before: Mapping[str, Part]) -> Finding:
+def _named(best: Tried, name: str, alike: Sequence[Tried], before: Mapping[str, Part]) -> Finding:
     one = best.hypothesis
-    name = max(before, key=lambda part: best.parts[part].log - before[part].log)
     was, now = _shares(name, best.parts, before)
     text = f"{PARTS[name].pair} agree if {one.words}"
     if PARTS[name].is_share:

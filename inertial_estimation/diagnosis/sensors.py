@@ -249,7 +249,8 @@ def _stuck(times: NDArray[np.int64], values: Array, *, whole: bool) -> list[tupl
         return []  # constant throughout: a quantity that is not measured is often sent as a constant
     if not whole and _coarse(values[:, 0]):
         return []
-    median = float(np.median(np.repeat(lengths, lengths)))
+    rest = np.delete(lengths, int(lengths.argmax()))  # a value may be stuck for most of the time
+    median = float(np.median(np.repeat(rest, rest)))
     spans = times[ends - 1] - times[begins]
     long = (lengths >= MANY) & (lengths > STUCK_RUNS * median) & (spans > STUCK_S * NANOSECONDS)
     long &= np.nan_to_num(values[begins]).any(axis=1)

@@ -14,6 +14,7 @@ from inertial_estimation.commands.check import fixed_parameters
 from inertial_estimation.diagnosis.causes import WHOLE
 from inertial_estimation.diagnosis.finding import Verdict, times
 from inertial_estimation.diagnosis.masses import _weighed
+from inertial_estimation.diagnosis.parts import judged
 from inertial_estimation.diagnosis.table import Change, Robot, Signals, evenly_spaced
 from inertial_estimation.inputs.config import RobotConfig
 from inertial_estimation.inputs.robot_streams import StreamRows
@@ -265,6 +266,29 @@ def test_errors_of_a_knee_are_named_by_forces_and_feet_and_efforts_without_them(
     assert (found.check, found.subject, found.value) == ("joint offset", KNEE, pytest.approx(-5.0, abs=0.5))
     streams = of_joints(2, of_one(knee, 1e3))(replace(legs.streams, wrenches={}))
     assert legs.failed(streams) == [("effort unit", KNEE)]
+
+
+@pytest.mark.parametrize(("joint", "degrees"), [("leg_right_4_joint", 8.0), ("leg_right_6_joint", -8.0)])
+def test_a_joint_that_is_far_off_is_no_error_of_its_neighbour(legs, joint, degrees):
+    """Its neighbour's gear ratio and the unit of its effort explain a part of what an offset explains."""
+    j = robot_from_config(legs.config, legs.urdf).robot.joint_index(joint)
+    found = legs.error(of_joints(0, of_one(j, plus=degrees / DEGREES))(legs.streams))
+    assert (found.check, found.subject) == ("joint offset", joint)
+    assert found.value == pytest.approx(-degrees, abs=0.5)
+
+
+@pytest.mark.parametrize(("factor", "told"), [(1.0, False), (DEGREES, True)])
+def test_a_base_at_rest_tells_nothing_of_a_gyroscope_that_says_so_too(legs, factor, told):
+    """The right unit may leave readings that tell nothing: this part is then neutral, not unknown."""
+    setup, rng = robot_from_config(legs.config, legs.urdf), np.random.default_rng(0)
+    joints, imu = legs.streams.joints, legs.streams.imu
+    still = np.repeat(joints.values[:1], len(joints.values), axis=0)
+    still[:, legs.streams.n_joints : 2 * legs.streams.n_joints] = 0.0
+    rates = np.hstack((imu.values[:, :3], factor * rng.normal(0.0, 0.02, (len(imu.values), 3))))
+    streams = replace(legs.streams, joints=joints.with_values(still), imu=imu.with_values(rates))
+    signals = Signals.of(streams, setup)
+    part = judged(Robot(setup).table(signals.at(evenly_spaced(signals.size, 60))), ["rotation"])["rotation"]
+    assert (part.log < -1.0, bool(part.left.any())) == (told, told)
 
 
 def unknown(streams, j):

@@ -120,6 +120,13 @@ def test_a_foot_that_does_not_change_while_the_other_steps_is_stuck():
     assert failed(streams(left=left, right=right)) == [("stuck", "left/wrench")]
 
 
+@pytest.mark.parametrize("since", [2000, 700, 100])
+def test_a_foot_that_repeats_a_reading_is_stuck_for_however_long(since):
+    left = np.random.default_rng(2).standard_normal((2500, 6)) + 50.0
+    left[since:] = left[since]
+    assert failed(streams(left=left)) == [("stuck", "left/wrench")]
+
+
 @pytest.mark.parametrize("dead", [0.0, 21.5])
 def test_a_foot_of_a_slow_walk_whose_readings_stand_still_is_stuck_and_one_in_the_air_is_not(dead):
     t = 1e-9 * times()
