@@ -9,7 +9,8 @@ from inertial_estimation import __version__
 from inertial_estimation.commands.provenance import versions_of
 from inertial_estimation.commands.terminal import drawing, progress_bar, table_lines
 from inertial_estimation.errors import ConfigurationError, InertialEstimationError
-from inertial_estimation.experiments.registry import ALL, EXPERIMENTS, Experiment, find_experiment
+from inertial_estimation.experiments import registry
+from inertial_estimation.experiments.registry import ALL, Experiment, find_experiment
 from inertial_estimation.experiments.result import ExperimentResult, TableRow, result_document
 from inertial_estimation.files.outputs import check_output_folder, result_folder, write_json
 from inertial_estimation.parallel import Workers
@@ -21,8 +22,8 @@ PACKAGES = ("numpy", "scipy", "pin", "mujoco", "proxsuite", "matplotlib", "vqf")
 def run(args: argparse.Namespace) -> int:
     """Run the experiment, print its table and write the files."""
     if args.list:
-        width = max(len(experiment.name) for experiment in EXPERIMENTS)
-        for experiment in EXPERIMENTS:
+        width = max(len(experiment.name) for experiment in registry.EXPERIMENTS)
+        for experiment in registry.EXPERIMENTS:
             print(f"{experiment.name:<{width}}  {experiment.summary} ({experiment.source})")
         return 0
     if args.name is None:
@@ -39,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
 def _run_all(args: argparse.Namespace, workers: Workers) -> int:
     """Run every experiment; one that fails does not stop the others."""
     lines, failed = [], 0
-    for experiment in EXPERIMENTS:
+    for experiment in registry.EXPERIMENTS:
         try:
             lines.append(f"{experiment.name}: {_run_one(experiment, args, workers).verdict}")
         except InertialEstimationError as error:
