@@ -34,10 +34,11 @@ def agreements(table: Table, parts: Mapping[str, Part], others: Sequence[Finding
     """Return a finding about each compared part that no other finding has reported as wrong."""
     wrong = {one.check for one in others if one.failed}
     found = [*_positions(table), *_sizes(table, weighed=WHOLE.check in wrong), *_efforts(table)]
-    seen = {PARTS[name].check for name, part in parts.items() if part.left.any()}  # zero: it tells nothing
+    compared = {name: part for name, part in parts.items() if part.left.any()}  # zero: nothing to compare
+    seen = {PARTS[name].check for name in compared}
     for name, one in PARTS.items():
-        if name in parts and one.check in seen - {""}:
-            left = parts[name].left * (100.0 if one.is_share else math.degrees(1.0))
+        if name in compared and one.check:
+            left = compared[name].left * (100.0 if one.is_share else math.degrees(1.0))
             least, most = float(left[left > 0.0].min(initial=left.max())), float(left.max())
             span = f"{rounded(least, 2)} to {rounded(most, 2)}" if least < most else rounded(most, 2)
             unit, sure = ("%", 100.0 * one.sure) if one.is_share else ("deg", math.degrees(2.0 * MOUNTED))

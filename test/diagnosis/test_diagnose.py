@@ -277,8 +277,8 @@ def test_a_joint_that_is_far_off_is_no_error_of_its_neighbour(legs, joint, degre
     assert found.value == pytest.approx(-degrees, abs=0.5)
 
 
-@pytest.mark.parametrize(("factor", "told"), [(1.0, False), (DEGREES, True)])
-def test_a_base_at_rest_tells_nothing_of_a_gyroscope_that_says_so_too(legs, factor, told):
+@pytest.mark.parametrize(("factor", "compared"), [(1.0, False), (DEGREES, True)])
+def test_a_base_at_rest_is_compared_only_with_a_gyroscope_that_shows_motion(legs, factor, compared):
     """The right unit may leave readings that tell nothing: this part is then neutral, not unknown."""
     setup, rng = robot_from_config(legs.config, legs.urdf), np.random.default_rng(0)
     joints, imu = legs.streams.joints, legs.streams.imu
@@ -288,7 +288,7 @@ def test_a_base_at_rest_tells_nothing_of_a_gyroscope_that_says_so_too(legs, fact
     streams = replace(legs.streams, joints=joints.with_values(still), imu=imu.with_values(rates))
     signals = Signals.of(streams, setup)
     part = judged(Robot(setup).table(signals.at(evenly_spaced(signals.size, 60))), ["rotation"])["rotation"]
-    assert (part.log < -1.0, bool(part.left.any())) == (told, told)
+    assert (part.log < -1.0, bool(part.left.any())) == (compared, compared)
 
 
 def unknown(streams, j):
