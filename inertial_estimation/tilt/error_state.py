@@ -44,7 +44,7 @@ from inertial_estimation.spatial.rotations import (
 )
 
 ERRORS = 12  # dv, a, db, dc
-IDENTITY = np.eye(ERRORS)
+IDENTITY = np.eye(ERRORS)  # copied, which takes less time than a new one
 LEAST_VARIANCE = 1e-12  # of the accelerometer's offset: that of an observer that has none [m^2/s^4]
 SCALE_ERROR, SCALE_TIME = 0.006, 0.05  # scale error of a gyroscope; correlation time of rotations [1, s]
 

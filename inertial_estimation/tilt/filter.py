@@ -72,8 +72,8 @@ class FilterConfig:
     )
     offset_drift: float = numeric(
         *(0.01, 0.0, 1.0, "m/s^2"),
-        "Random walk of the accelerometer's offset per square root of a second, while there are contacts; it "
-        "returns to zero within 200 s.",
+        "Random walk of the accelerometer's offset per square root of a second, while there are contacts; "
+        f"its correlation time is {OFFSET_TIME:g} s.",
         runtime=True,
     )
     gyro_bias: float = numeric(
