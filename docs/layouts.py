@@ -19,8 +19,8 @@ import yaml
 
 from inertial_estimation.configuration.config_file import find_config, load_config_file
 from inertial_estimation.configuration.pipelines import Pipelines, build_pipelines
-from inertial_estimation.payload.estimate import PayloadTelemetry
-from inertial_estimation.telemetry import InertialTelemetry, TiltTelemetry
+from inertial_estimation.payload.estimate import payload_figures
+from inertial_estimation.telemetry import AGE, inertial_figures, tilt_figures
 
 FOLDER = Path(__file__).resolve().parents[1] / "config" / "layouts"
 COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#8c564b", "#e377c2", "#17becf")
@@ -61,27 +61,27 @@ class Robot:
         built = [pipelines.tilt, pipelines.inertial, pipelines.payload]
         self.base = next(pipeline.robot.base_link for pipeline in built if pipeline is not None)
         if pipelines.tilt is not None:
-            self._add_tilt(self._topic("tilt_observer", TiltTelemetry(pipelines.tilt.contacts).names))
+            self._add_tilt(self._topic("tilt_observer", tilt_figures(pipelines.tilt.contacts)))
         if pipelines.inertial is not None:
             links = pipelines.inertial.config.links
-            names = InertialTelemetry(
+            figures = inertial_figures(
                 links,
                 pipelines.inertial.model.friction_names,
                 pipelines.inertial.noise_parameters,
                 pipelines.inertial.model.error_names,
-            ).names
-            self._add_inertial(self._topic("inertial_ekf", names), links)
+            )
+            self._add_inertial(self._topic("inertial_ekf", figures), links)
         if pipelines.payload is not None:
             trunk = pipelines.payload.trunk
-            self._add_payload(self._topic("trunk_payload", PayloadTelemetry(trunk).names), trunk)
+            self._add_payload(self._topic("trunk_payload", payload_figures(trunk)), trunk)
 
     def topic(self, name: str) -> str:
         """Return an absolute topic name."""
         return f"{self._namespace}/{name}"
 
-    def _topic(self, node: str, names: tuple[str, ...]) -> str:
+    def _topic(self, node: str, figures: Iterable[str]) -> str:
         topic = self.topic(f"{node}/telemetry")
-        self.names[topic] = names
+        self.names[topic] = (*figures, AGE)
         self.markers.append(self.topic(f"{node}/markers"))
         return topic
 

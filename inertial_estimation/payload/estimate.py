@@ -8,7 +8,7 @@ import numpy as np
 from inertial_estimation.models.hand_over import central_row, published_defect
 from inertial_estimation.payload.config import METHODS
 from inertial_estimation.signals import Array, BaseReference, LinkInertia
-from inertial_estimation.telemetry import AGE, mass_names, mass_values
+from inertial_estimation.telemetry import Figures, mass_figures
 
 
 class Phase(Enum):
@@ -78,22 +78,18 @@ class PayloadEstimate:
         return published_defect([self.trunk.link], central_row(self.trunk)[None])
 
 
-class PayloadTelemetry:
-    """The figures of an estimate of the trunk.
-
-    Attributes:
-        names: Names of the figures.
-    """
-
-    def __init__(self, trunk: str) -> None:
-        """Build the names of the figures, with the link of the trunk."""
-        flags = ("at_rest", "hold", "converged", "refused")
-        self.names = (*mass_names(trunk), "phase", "method", *flags, "residual [m]", AGE)
-
-    def values(self, estimate: PayloadEstimate, age_s: float) -> list[float]:
-        """Return the figures of an estimate of an age [s], in the order of their names."""
-        sigmas = (estimate.mass_sigma, *estimate.com_sigma_B.tolist())
-        flags = (estimate.at_rest, estimate.hold, estimate.converged, bool(estimate.refusal))
-        numbers = (PHASES.index(estimate.phase.value), METHODS.index(estimate.method), *flags)
-        masses = mass_values(estimate.estimate, estimate.trunk, estimate.payload, sigmas)
-        return [*masses, *map(float, numbers), estimate.residual, age_s]
+def payload_figures(trunk: str) -> Figures[PayloadEstimate]:
+    """Return the figures of an estimate of the trunk, a link, as telemetry."""
+    masses: Figures[PayloadEstimate] = mass_figures(
+        trunk, lambda e: (e.estimate, e.trunk, e.payload), lambda e: (e.mass_sigma, *e.com_sigma_B.tolist())
+    )
+    return {
+        **masses,
+        "phase": lambda e: float(PHASES.index(e.phase.value)),
+        "method": lambda e: float(METHODS.index(e.method)),
+        "at_rest": lambda e: float(e.at_rest),
+        "hold": lambda e: float(e.hold),
+        "converged": lambda e: float(e.converged),
+        "refused": lambda e: float(bool(e.refusal)),
+        "residual [m]": lambda e: e.residual,
+    }

@@ -12,12 +12,12 @@ from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_
 from inertial_estimation.configuration.pipelines import Pipelines
 from inertial_estimation.files.outputs import write_table
 from inertial_estimation.models.estimated_model import POSTERIOR_FILE
-from inertial_estimation.payload.estimate import PayloadEstimate, PayloadTelemetry
+from inertial_estimation.payload.estimate import PayloadEstimate, payload_figures
 from inertial_estimation.replay.metrics import yaws
 from inertial_estimation.replay.reference import ReferenceErrors
 from inertial_estimation.replay.replay import ReplayRun
 from inertial_estimation.signals import Array, BaseEstimate, InertialEstimate, LinkInertia, seconds
-from inertial_estimation.telemetry import AGE, InertialTelemetry, TiltTelemetry
+from inertial_estimation.telemetry import Figures, inertial_figures, tilt_figures
 
 BASE_FILE, LINK_FILE, TRUNK_FILE = "base_orientation.csv", "link_inertias.csv", "trunk_inertia.csv"
 STATE_FILE, ERRORS_FILE = "base_state.csv", "base_errors.csv"
@@ -73,16 +73,16 @@ def estimate_tables(
     if run.base and pipelines.tilt is not None:
         tables[BASE_FILE], state = _base_orientation(run.base), _base_state(run.base)
         tables[STATE_FILE] = _timed(time, stamps_of(run.base)) | state
-        tables[TELEMETRY_FILES[TILT_NODE]] = _figures(TiltTelemetry(pipelines.tilt.contacts), run.base, time)
+        tables[TELEMETRY_FILES[TILT_NODE]] = _telemetry(tilt_figures(pipelines.tilt.contacts), run.base, time)
     if run.inertial and pipelines.inertial is not None:
         model, noise = pipelines.inertial.model, pipelines.inertial.noise_parameters
         tables[LINK_FILE] = _published(run.inertial, links)
-        telemetry = InertialTelemetry(links, model.friction_names, noise, model.error_names)
-        tables[TELEMETRY_FILES[INERTIAL_NODE]] = _figures(telemetry, run.inertial, time)
+        figures = inertial_figures(links, model.friction_names, noise, model.error_names)
+        tables[TELEMETRY_FILES[INERTIAL_NODE]] = _telemetry(figures, run.inertial, time)
     if run.payload and pipelines.payload is not None:
         tables[TRUNK_FILE] = trunk_table(run.payload)
-        telemetry_of_trunk = PayloadTelemetry(pipelines.payload.trunk)
-        tables[TELEMETRY_FILES[PAYLOAD_NODE]] = _figures(telemetry_of_trunk, run.payload, time)
+        of_trunk = payload_figures(pipelines.payload.trunk)
+        tables[TELEMETRY_FILES[PAYLOAD_NODE]] = _telemetry(of_trunk, run.payload, time)
     return tables
 
 
@@ -130,10 +130,10 @@ def _timed(time: TimeAxis, stamps_ns: NDArray[np.int64]) -> Table:
     return {"time_s": time.of(stamps_ns), "stamp_ns": stamps_ns}
 
 
-def _figures(telemetry: Any, estimates: Sequence[Any], time: TimeAxis) -> Table:
+def _telemetry(figures: Figures[Any], estimates: Sequence[Any], time: TimeAxis) -> Table:
     """Return the figures that a node publishes on its topic `telemetry`, without their age."""
-    table = _named(telemetry.names, np.array([telemetry.values(estimate, 0.0) for estimate in estimates]))
-    return _timed(time, stamps_of(estimates)) | {name: table[name] for name in table if name != AGE}
+    columns = {name: np.array([read(one) for one in estimates]) for name, read in figures.items()}
+    return _timed(time, stamps_of(estimates)) | columns
 
 
 def _base_orientation(estimates: Sequence[BaseEstimate]) -> Table:

@@ -23,12 +23,12 @@ from inertial_estimation.ros.messages import (
     torque_command_to_msg,
     torque_residual_to_msg,
 )
-from inertial_estimation.ros.outputs import Figures, MarkerOutput, TelemetryOutput
+from inertial_estimation.ros.outputs import FigureTopic, MarkerOutput, TelemetryOutput
 from inertial_estimation.ros.pipeline_node import PipelineNode
 from inertial_estimation.ros.qos import EVENTS
 from inertial_estimation.signals import InertialEstimate, LinkEstimate, StampedInertia, TorqueCommand
 from inertial_estimation.spatial.inertial_parameters import COVARIANCE_NAMES, upper_triangle
-from inertial_estimation.telemetry import InertialTelemetry
+from inertial_estimation.telemetry import inertial_figures
 
 COVARIANCES = "link_covariances"
 
@@ -59,11 +59,12 @@ class InertialEkfNode(PipelineNode):
         self._external_wrench = self.add_output(WrenchStamped, "external_wrench")
         self._wrench_msg = WrenchStamped()
         self._events = LocatedEvents()
-        figures = InertialTelemetry(links, model.friction_names, noise, model.error_names)
+        figures = inertial_figures(links, model.friction_names, noise, model.error_names)
         self._telemetry = TelemetryOutput(self, figures)
+        topics = [f"{COVARIANCES}/{topic_token(link)}" for link in links]
         self._covariances = [
-            Figures(self.add_output(JointState, f"{COVARIANCES}/{topic_token(link)}"), COVARIANCE_NAMES, link)
-            for link in links
+            FigureTopic(self.add_output(JointState, topic), COVARIANCE_NAMES, link)
+            for topic, link in zip(topics, links, strict=True)
         ]
         self._errors = self.add_output(JointState, "torque_errors") if model.errors else None
         self._markers = MarkerOutput(self)

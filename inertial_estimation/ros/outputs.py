@@ -11,14 +11,14 @@ from inertial_estimation.recordings.marker_messages import MarkerPace, NewMarker
 from inertial_estimation.ros.messages import figures_to_msg
 from inertial_estimation.ros.robot_node import RobotNode
 from inertial_estimation.signals import seconds
-from inertial_estimation.telemetry import Telemetry
+from inertial_estimation.telemetry import AGE, Figures
 
 TELEMETRY, MARKERS = "~/telemetry", "~/markers"
 
 EstimateT = TypeVar("EstimateT")
 
 
-class Figures:
+class FigureTopic:
     """A topic of named figures, which are computed only while it has subscribers.
 
     The query for subscribers is too expensive for each of a thousand steps per second. It runs ten times per
@@ -43,19 +43,19 @@ class Figures:
 class TelemetryOutput(Generic[EstimateT]):
     """The telemetry of one node, computed only while it has subscribers."""
 
-    def __init__(self, node: RobotNode, telemetry: Telemetry[EstimateT]) -> None:
-        """Create the publisher; `telemetry` converts estimates to named figures."""
-        self._telemetry, self._clock = telemetry, node.get_clock()
-        self._figures = Figures(node.add_output(JointState, TELEMETRY), telemetry.names)
+    def __init__(self, node: RobotNode, figures: Figures[EstimateT]) -> None:
+        """Create the publisher of some figures of the node's estimates."""
+        self._figures, self._clock = tuple(figures.values()), node.get_clock()
+        self._output = FigureTopic(node.add_output(JointState, TELEMETRY), (*figures, AGE))
 
     def send(self, estimate: EstimateT, stamp_ns: int) -> None:
         """Publish an estimate of a stamp [ns], with its age by the node's clock, if there are subscribers."""
 
         def values() -> list[float]:
             age_s = seconds(self._clock.now().nanoseconds - stamp_ns)
-            return list(self._telemetry.values(estimate, age_s))
+            return [*(read(estimate) for read in self._figures), age_s]
 
-        self._figures.send(stamp_ns, values)
+        self._output.send(stamp_ns, values)
 
 
 class MarkerOutput:

@@ -14,7 +14,7 @@ from inertial_estimation.ros.messages import base_state_to_transform, odometry_t
 from inertial_estimation.ros.outputs import MarkerOutput, TelemetryOutput
 from inertial_estimation.ros.pipeline_node import PipelineNode
 from inertial_estimation.signals import BaseEstimate
-from inertial_estimation.telemetry import TiltTelemetry
+from inertial_estimation.telemetry import tilt_figures
 from inertial_estimation.tilt.pipeline import TiltPipeline
 
 
@@ -36,7 +36,7 @@ class TiltObserverNode(PipelineNode):
         self._orientation = self.add_output(QuaternionStamped, "base_orientation")
         self._state = self.add_output(Odometry, "base_state")
         self._tilt = self.add_output(Vector3Stamped, "tilt")
-        self._telemetry = TelemetryOutput(self, TiltTelemetry(self.pipeline.contacts))
+        self._telemetry = TelemetryOutput(self, tilt_figures(self.pipeline.contacts))
         self._markers = MarkerOutput(self)
         self._messages = (QuaternionStamped(), Odometry(), Vector3Stamped())
         self._transforms = self._transform_output() if options.publish_tf else None

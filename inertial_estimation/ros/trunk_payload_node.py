@@ -9,7 +9,7 @@ from geometry_msgs.msg import InertiaStamped, PoseStamped
 from std_msgs.msg import Bool
 
 from inertial_estimation.inputs.messages import inertia_to_msg
-from inertial_estimation.payload.estimate import PayloadEstimate, PayloadTelemetry
+from inertial_estimation.payload.estimate import PayloadEstimate, payload_figures
 from inertial_estimation.payload.pipeline import TrunkPayloadPipeline
 from inertial_estimation.payload.report import events_of
 from inertial_estimation.recordings.marker_messages import NewMarker, link_markers
@@ -34,7 +34,7 @@ class TrunkPayloadNode(PipelineNode):
         self._message = InertiaStamped()
         self._inertia = self.add_output(InertiaStamped, "trunk_inertia")
         self._payload = self.add_output(InertiaStamped, "payload")
-        self._telemetry = TelemetryOutput(self, PayloadTelemetry(self.pipeline.trunk))
+        self._telemetry = TelemetryOutput(self, payload_figures(self.pipeline.trunk))
         self._markers = MarkerOutput(self)
         self._reference = self.add_output(PoseStamped, "base_reference")
         self._load_change = self.add_output(DiagnosticArray, "load_change", EVENTS)

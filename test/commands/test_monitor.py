@@ -9,7 +9,7 @@ from rich.console import Console
 from inertial_estimation.commands.monitor import monitor_view
 from inertial_estimation.recordings.watch_record import WatchRecord
 from inertial_estimation.signals import Decision, Health, HealthLevel
-from inertial_estimation.telemetry import DECISIONS, InertialTelemetry, TiltTelemetry
+from inertial_estimation.telemetry import AGE, DECISIONS, inertial_figures, tilt_figures
 
 NOW = 100.0
 LINKS = ("torso_2_link", "arm_left_5_link")
@@ -24,8 +24,8 @@ def text_of(record, now_s=NOW, *, width=80, colour=False):
     return out.getvalue()
 
 
-def figures(telemetry, **known):
-    values = dict.fromkeys(telemetry.names, 0.0)
+def figures(names, **known):
+    values = dict.fromkeys((*names, AGE), 0.0)
     for name, value in known.items():
         (full,) = (n for n in values if n.partition(" [")[0] == name.replace("__", "/"))
         values[full] = value
@@ -42,14 +42,14 @@ def record():
     heard = WatchRecord()
     tilt, inertial = heard.node("tilt_observer"), heard.node("inertial_ekf")
     tilt.add_report(NOW, estimating("estimator"))
-    names = TiltTelemetry(("left_foot", "right_foot"))
+    names = tilt_figures(("left_foot", "right_foot"))
     known = {"tilt__roll": 3.0, "tilt__pitch": -12.5, "tilt__sigma": 0.4}  # [deg]
     known = {name: math.radians(value) for name, value in known.items()}
     tilt.add_telemetry(NOW, figures(names, **known, contacts__right_foot=1.0, gyro_bias__x=0.0042))
     inertial.add_report(NOW, estimating("estimator"))
     masses = {f"mass__{LINKS[1]}": 7.22, f"mass_nominal__{LINKS[1]}": 1.78, f"mass_sigma__{LINKS[1]}": 0.25}
     known = {"nis": 61.5, "nis_bound": 70.7, "learning__decision": float(DECISIONS.index(Decision.REJECTED))}
-    inertial.add_telemetry(NOW, figures(InertialTelemetry(LINKS), **masses, **known))
+    inertial.add_telemetry(NOW, figures(inertial_figures(LINKS), **masses, **known))
     return heard
 
 

@@ -74,7 +74,7 @@ def nodes_of(build, robot, names):
     nodes = [build(name, "--params-file", str(ROOT / "config" / f"{robot}.yaml")) for name in names]
     topics = {(publisher.topic_name, publisher.msg_type) for node in nodes for publisher in node.publishers}
     return topics, {
-        f"/{node.get_name()}/telemetry": list(node._telemetry._figures._msg.name) for node in nodes
+        f"/{node.get_name()}/telemetry": list(node._telemetry._output._msg.name) for node in nodes
     }
 
 
