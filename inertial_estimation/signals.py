@@ -352,6 +352,18 @@ class StampedInertia(NamedTuple):
     inertia: LinkInertia
 
 
+class Identifiability(Enum):
+    """Identifiability of one parameter from data.
+
+    IDENTIFIABLE: by itself. COMBINATION: only in combination with others. NOT: not at all; the parameter
+    stays nominal, or changes with others by the prior of a method.
+    """
+
+    IDENTIFIABLE = "identifiable"
+    COMBINATION = "in combination"
+    NOT = "not identifiable"
+
+
 class Decision(Enum):
     """Outcome of a measurement of the inertial filter. Displays show its value, telemetry its index.
 

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from inertial_estimation.calibration.calibration_report import CalibrationReport, ChannelError, JointOffset
 from inertial_estimation.calibration.problem import CalibrationProblem
 from inertial_estimation.calibration.solver import (
-    OffsetIdentifiability,
     OffsetKnowledge,
     Solution,
     fit_local,
@@ -27,7 +26,7 @@ from inertial_estimation.calibration.solver import (
     solve,
 )
 from inertial_estimation.errors import ConfigurationError, MeasurementError, listing
-from inertial_estimation.signals import Array
+from inertial_estimation.signals import Array, Identifiability
 
 MOST_GROUPS = 12  # most groups of adjacent samples that are left out in turn
 LOOSE_SIGMA = 1.0  # prior standard deviation from which a nuisance counts as an unknown without prior
@@ -65,7 +64,7 @@ def calibrate(
     systematic = placement_sigma(training, solution)
     knowledge = offset_knowledge(training.unknowns, solution, limit, systematic)
     joints = _joints(training, solution, knowledge, systematic)
-    known = np.array([joint.identifiability is OffsetIdentifiability.IDENTIFIABLE for joint in joints])
+    known = np.array([joint.identifiability is Identifiability.IDENTIFIABLE for joint in joints])
     before = with_offsets(training, solution, np.zeros(len(known)))
     alone = only(training, solution, known)
     test = problem.subset(np.flatnonzero(held_out)) if held_out.any() else None

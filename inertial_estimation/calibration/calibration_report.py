@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from inertial_estimation.calibration.solver import OffsetIdentifiability
-from inertial_estimation.signals import Array
+from inertial_estimation.signals import Array, Identifiability
 from inertial_estimation.spatial.rotations import DEGREES
 
 DISPLAY_UNITS = {"m": (1e3, "mm"), "rad": (DEGREES, "deg")}  # factor and name of the unit in reports
@@ -18,7 +17,7 @@ class JointOffset:
     joint: str
     offset: float  # [rad], for a prismatic joint [m]
     sigma: float  # standard deviation, prior included [rad or m]
-    identifiability: OffsetIdentifiability
+    identifiability: Identifiability
     unit: str  # "rad", or "m" for a prismatic joint
 
     def values(self) -> dict[str, Any]:

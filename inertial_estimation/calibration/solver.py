@@ -13,7 +13,6 @@ estimated from the residuals (restricted maximum likelihood: sum r^2 / sum (1 - 
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +21,7 @@ from scipy.stats import chi2
 
 from inertial_estimation.calibration.problem import CalibrationProblem, Linearisation, Numbers, Unknowns
 from inertial_estimation.errors import MeasurementError
-from inertial_estimation.signals import Array
+from inertial_estimation.signals import Array, Identifiability
 from inertial_estimation.spatial import linear_algebra
 
 MAX_ITERATIONS = 100
@@ -238,22 +237,11 @@ def _covariance(factor: Array, prior_sigma: Array) -> Array:
 LEAST_INFORMATION = 1e-9  # least singular value over the largest one, above its round-off
 
 
-class OffsetIdentifiability(Enum):
-    """Identifiability of one offset from the samples.
-
-    IDENTIFIABLE: by itself. COMBINATION: only in combination with other unknowns. NOT: not at all.
-    """
-
-    IDENTIFIABLE = "identifiable"
-    COMBINATION = "in combination"
-    NOT = "not identifiable"
-
-
 @dataclass(frozen=True, eq=False)
 class OffsetKnowledge:
     """Identifiability of all offsets from the samples."""
 
-    kinds: tuple[OffsetIdentifiability, ...]  # one for each joint
+    kinds: tuple[Identifiability, ...]  # one for each joint
     rank: int  # number of combinations of offsets known better than the limit
 
 
@@ -285,11 +273,11 @@ def offset_knowledge(
     sigma = np.hypot(random, systematic / limit)  # in units of the limit
     alone = np.linalg.norm(solution.factor[:, :n], axis=0) * limit
     kinds = tuple(
-        OffsetIdentifiability.NOT
+        Identifiability.NOT
         if alone[j] < 1.0
-        else OffsetIdentifiability.IDENTIFIABLE
+        else Identifiability.IDENTIFIABLE
         if sigma[j] <= 1.0
-        else OffsetIdentifiability.COMBINATION
+        else Identifiability.COMBINATION
         for j in range(n)
     )
     return OffsetKnowledge(kinds, int((values >= 1.0).sum()))

@@ -18,7 +18,7 @@ from numpy.random import Generator, default_rng
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.experiments.result import ExperimentResult, TableRow, Trials, over_time, row
 from inertial_estimation.figures import Panel
-from inertial_estimation.identification.identifiability import Identifiability, base_parameters
+from inertial_estimation.identification.identifiability import base_parameters
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.identification.identification_result import IdentificationReport, MethodResult
 from inertial_estimation.identification.identifier import Identifier
@@ -28,7 +28,7 @@ from inertial_estimation.models.joint_limits import joint_limits
 from inertial_estimation.models.joint_trajectory import SineMotion
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import build_config
-from inertial_estimation.signals import Array, seconds
+from inertial_estimation.signals import Array, Identifiability, seconds
 from inertial_estimation.simulation.config import NOISE_FREE, REALISTIC, SensorNoise
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.synthetic.ideal_robots import IdealSensors, MotionState

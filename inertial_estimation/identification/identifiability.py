@@ -9,7 +9,6 @@ space. Only rounding in the description does (joint axes rotated by 1.5708 inste
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,24 +16,12 @@ from numpy.typing import NDArray
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.identification.equations import ReducedEquation
 from inertial_estimation.models.measurement_rows import Indices
-from inertial_estimation.signals import Array
+from inertial_estimation.signals import Array, Identifiability
 from inertial_estimation.spatial import linear_algebra
 
 RANK_TOLERANCE = 1e-5  # least singular value of an identifiable direction, share of the largest one
 PART_TOLERANCE = 1e-3  # largest share of a parameter's direction in the other space that is neglected
 UNSEEN_EFFECT = 3e-7  # relative effect of a typical deviation below which a column counts as zero
-
-
-class Identifiability(Enum):
-    """Identifiability of one parameter from the data.
-
-    IDENTIFIABLE: by itself. COMBINATION: only in combination with others. NOT: not at all; the parameter
-    stays nominal, or changes with others by the prior of a method.
-    """
-
-    IDENTIFIABLE = "identifiable"
-    COMBINATION = "in combination"
-    NOT = "not identifiable"
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from inertial_estimation.identification.equations import EquationStack
-from inertial_estimation.identification.identifiability import Identifiability, IdentifiableSpace
+from inertial_estimation.identification.identifiability import IdentifiableSpace
 from inertial_estimation.identification.methods import MethodSolution
 from inertial_estimation.identification.parameter_set import ParameterSet
 from inertial_estimation.models.estimated_model import InertiaPosterior, TruncatedPosterior, square_root
 from inertial_estimation.models.measurement_rows import BASE_ROWS
 from inertial_estimation.models.sensor_errors import SCALE
-from inertial_estimation.signals import Array
+from inertial_estimation.signals import Array, Identifiability
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 

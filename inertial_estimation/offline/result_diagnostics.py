@@ -3,12 +3,12 @@
 import math
 
 from inertial_estimation.errors import MOST_NAMES, listing
-from inertial_estimation.identification.identifiability import Identifiability
 from inertial_estimation.identification.identification_result import (
     IdentificationReport,
     MethodResult,
     PayloadResult,
 )
+from inertial_estimation.signals import Identifiability
 
 # Ratios of cost to least squares, of variances to white noise, and of masses to nominal that are reported
 FACTOR = 2.0

@@ -7,10 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from inertial_estimation.calibration.calibration_report import DISPLAY_UNITS, CalibrationReport
-from inertial_estimation.calibration.solver import OffsetIdentifiability
 from inertial_estimation.figures import GREY, Panel, Series
 from inertial_estimation.plots.png import write_png
-from inertial_estimation.signals import Array
+from inertial_estimation.signals import Array, Identifiability
 
 LABELS = {
     "flat-feet": "sole corners, height above their mean [mm]",
@@ -18,9 +17,9 @@ LABELS = {
     "marker": "marker, measured minus predicted [mm]",
 }
 COLOUR_OF = {
-    OffsetIdentifiability.IDENTIFIABLE: 0,
-    OffsetIdentifiability.COMBINATION: 1,
-    OffsetIdentifiability.NOT: GREY,
+    Identifiability.IDENTIFIABLE: 0,
+    Identifiability.COMBINATION: 1,
+    Identifiability.NOT: GREY,
 }
 
 

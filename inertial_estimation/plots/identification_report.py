@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from inertial_estimation.figures import GREY, INK, MOST_ROWS, Figure, Mark, Panel, Series
-from inertial_estimation.identification.identifiability import Identifiability
 from inertial_estimation.identification.identification_result import (
     IdentificationReport,
     MethodResult,
@@ -36,6 +35,7 @@ from inertial_estimation.plots.page import (
     write_page,
 )
 from inertial_estimation.plots.replay_figures import row_title, row_unit
+from inertial_estimation.signals import Identifiability
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 from inertial_estimation.spatial.linear_algebra import rms

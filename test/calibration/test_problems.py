@@ -19,13 +19,14 @@ from inertial_estimation.calibration.calibration_report import CalibrationReport
 from inertial_estimation.calibration.flat_feet import FlatFeetProblem, ImuOrientations
 from inertial_estimation.calibration.problem import CalibrationConfig, CalibrationProblem
 from inertial_estimation.calibration.single_frame import MarkerProblem, PlaneProblem
-from inertial_estimation.calibration.solver import OffsetIdentifiability, fit_local, offset_knowledge, solve
+from inertial_estimation.calibration.solver import fit_local, offset_knowledge, solve
 from inertial_estimation.experiments.registry import find_experiment
 from inertial_estimation.experiments.yamane_kinematic import kinematic_trial
 from inertial_estimation.files.outputs import json_text
 from inertial_estimation.models.chain_kinematics import ChainKinematics
 from inertial_estimation.offline.calibration_setup import write_offsets
 from inertial_estimation.plots.calibration_figures import height_panels, offset_panels
+from inertial_estimation.signals import Identifiability
 
 
 def problems() -> list[CalibrationProblem]:
@@ -67,11 +68,11 @@ def test_derivatives_against_central_differences(which: int) -> None:
         assert linear.by_local[:, :, j] == pytest.approx((ahead - behind) / (2 * h), abs=1e-7)
 
 
-def identifiable(scene: Scene) -> tuple["np.ndarray", "np.ndarray", list[OffsetIdentifiability]]:
+def identifiable(scene: Scene) -> tuple["np.ndarray", "np.ndarray", list[Identifiability]]:
     solution = solve(scene.problem)
     assert solution.converged
     knowledge = offset_knowledge(scene.problem.unknowns, solution, 0.01)
-    known = np.array([kind is OffsetIdentifiability.IDENTIFIABLE for kind in knowledge.kinds])
+    known = np.array([kind is Identifiability.IDENTIFIABLE for kind in knowledge.kinds])
     error = solution.x[: len(scene.offsets)] - scene.offsets
     return error, known, list(knowledge.kinds)
 
@@ -91,7 +92,7 @@ def test_without_noise_the_offsets_that_can_be_known_are_given_back(scene_of, al
     assert not known[lost].any()
     assert known.sum() >= 4
     assert np.abs(error[known]).max() < 1e-6
-    assert scene_of is not plane_scene or kinds[0] is OffsetIdentifiability.COMBINATION
+    assert scene_of is not plane_scene or kinds[0] is Identifiability.COMBINATION
 
 
 def test_joints_not_between_imu_and_soles_are_not_identifiable() -> None:
@@ -109,8 +110,8 @@ def test_joints_not_between_imu_and_soles_are_not_identifiable() -> None:
     problem = FlatFeetProblem(kinematics, feet.q, feet.config, feet.soles, feet.imus)
     solution = solve(problem)
     kinds = offset_knowledge(problem.unknowns, solution, 0.01).kinds
-    assert kinds[12:] == (OffsetIdentifiability.NOT, OffsetIdentifiability.NOT)
-    assert set(kinds[:12]) == {OffsetIdentifiability.IDENTIFIABLE}
+    assert kinds[12:] == (Identifiability.NOT, Identifiability.NOT)
+    assert set(kinds[:12]) == {Identifiability.IDENTIFIABLE}
     assert solution.x[12:] == pytest.approx(np.zeros(2), abs=1e-12)
 
 
@@ -118,7 +119,7 @@ def test_postures_all_alike_identify_no_joint_alone() -> None:
     scene = feet_scene(np.random.default_rng(2), imus=("base_link",), imu_noise=1e-3, use_yaw=False)
     alike = scene.problem.subset(np.zeros(40, dtype=int))
     report = ie.calibrate(alike, np.zeros(40, bool))
-    assert all(j.identifiability is not OffsetIdentifiability.IDENTIFIABLE for j in report.joints)
+    assert all(j.identifiability is not Identifiability.IDENTIFIABLE for j in report.joints)
     assert report.written == ()
 
 
@@ -255,7 +256,7 @@ def test_offsets_that_predict_left_out_samples_worse_than_none_are_not_written()
     scene = marker_scene(np.random.default_rng(3), noise=6e-3, count=16, size=0.0)
     scene.problem.config = CalibrationConfig(identifiable_sigma=0.1)
     report = calibrated(scene.problem)
-    assert any(joint.identifiability is OffsetIdentifiability.IDENTIFIABLE for joint in report.joints)
+    assert any(joint.identifiability is Identifiability.IDENTIFIABLE for joint in report.joints)
     (marker,) = report.channels
     assert marker.left_out_written > marker.left_out_before
     assert report.written_joints == ()

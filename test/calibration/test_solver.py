@@ -9,12 +9,12 @@ from scipy.stats import chi2
 
 from inertial_estimation.calibration.problem import CalibrationProblem, Channel, Linearisation, Unknowns
 from inertial_estimation.calibration.solver import (
-    OffsetIdentifiability,
     fit_local,
     fits_without,
     offset_knowledge,
     solve,
 )
+from inertial_estimation.signals import Identifiability
 
 SIGMA = np.array([0.5, 0.2])
 ROWS = 4
@@ -166,10 +166,10 @@ def test_a_share_in_a_direction_just_beyond_the_limit_leaves_an_offset_known():
     sigma = np.sqrt(np.diag(np.linalg.inv(solution.factor.T @ solution.factor)))
     known = offset_knowledge(unknowns, solution, 0.01)
     assert (sigma < 0.01).all()
-    assert known.kinds == (OffsetIdentifiability.IDENTIFIABLE, OffsetIdentifiability.IDENTIFIABLE)
+    assert known.kinds == (Identifiability.IDENTIFIABLE, Identifiability.IDENTIFIABLE)
     assert known.rank == 1
     doubted = offset_knowledge(unknowns, solution, 0.01, np.array([0.0, 0.02])).kinds
-    assert doubted == (OffsetIdentifiability.IDENTIFIABLE, OffsetIdentifiability.COMBINATION)
+    assert doubted == (Identifiability.IDENTIFIABLE, Identifiability.COMBINATION)
 
 
 def test_held_unknowns_keep_their_values_and_the_others_fit_what_is_left():

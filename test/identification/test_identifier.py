@@ -10,9 +10,10 @@ from scipy.stats import chi2
 from inertial_estimation.errors import ConfigurationError, InconsistentInertiaError, MeasurementError
 from inertial_estimation.identification import rows
 from inertial_estimation.identification.equations import ReducedEquation
-from inertial_estimation.identification.identifiability import Identifiability, IdentifiableSpace
+from inertial_estimation.identification.identifiability import IdentifiableSpace
 from inertial_estimation.identification.identifier import Identifier
 from inertial_estimation.identification.rows import finite_runs
+from inertial_estimation.signals import Identifiability
 
 
 def recorded(scene, **options):

@@ -9,11 +9,11 @@ from scipy.optimize import minimize
 from inertial_estimation.errors import InconsistentInertiaError
 from inertial_estimation.identification import equations, methods
 from inertial_estimation.identification.equations import EquationStack, ReducedEquation
-from inertial_estimation.identification.identifiability import Identifiability
 from inertial_estimation.identification.methods import METHODS, prior_factor
 from inertial_estimation.identification.rows import RowBlock
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.offline.result_diagnostics import result_diagnostics
+from inertial_estimation.signals import Identifiability
 from inertial_estimation.spatial.inertial_parameters import parameters_from_pseudo_inertia, pseudo_inertia
 
 NOISE = 2.0  # of the torques [Nm]: enough to break what is not protected

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.ndimage import convolve1d
 
-from inertial_estimation.identification.identifiability import Identifiability
 from inertial_estimation.models.sensor_errors import SCALE
 from inertial_estimation.offline.result_diagnostics import result_diagnostics
+from inertial_estimation.signals import Identifiability
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 CASES = {

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 
 import inertial_estimation as ie
-from inertial_estimation.identification.identifiability import Identifiability
 from inertial_estimation.identification.identification_result import (
     BodyResult,
     DataSummary,
@@ -16,6 +15,7 @@ from inertial_estimation.identification.identification_result import (
 from inertial_estimation.models.estimated_model import EstimatedModel
 from inertial_estimation.models.urdf_inertia import perturbed_urdf
 from inertial_estimation.offline.identification_run import IdentificationRun, TorqueTrace
+from inertial_estimation.signals import Identifiability
 from inertial_estimation.simulation.config import NOISE_FREE
 from support.arm_robot import JOINTS, URDF
 
