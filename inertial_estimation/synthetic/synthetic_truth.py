@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,41 +79,36 @@ class Truth:
     points: tuple[str, ...] = ()  # frames of those contacts that transmit no torque
 
     def disturbed(self, disturbances: Sequence[Attachment | Push]) -> "Truth":
-        """Return the same motion with loads and pushes, which change the forces but not the motion.
+        """Return the same motion with further loads and pushes, which change the forces but not the motion.
 
         Args:
             disturbances: Loads and pushes; their times count from the first sample [s].
 
         Raises:
-            ConfigurationError: If the truth already has a payload, or a push is in axes of its link.
+            ConfigurationError: If a push is in axes of its link.
         """
-        if self.payload is not None:
-            raise ConfigurationError("a truth with a payload cannot be disturbed, expected one without")
-        loads = [d for d in disturbances if isinstance(d, Attachment)]
+        loads = [d for d in (self.payload, *disturbances) if isinstance(d, Attachment)]
         pushes = [d for d in disturbances if isinstance(d, Push)]
         if any(push.frame != "world" for push in pushes):
             raise ConfigurationError("a push in axes of its link is not supported here, expected 'world'")
-        return replace(self, readings=self.read(loads, pushes))
 
-    def read(self, loads: Sequence[Attachment], pushes: Sequence[Push] = ()) -> tuple[IdealReadings, ...]:
-        """Return the readings of ideal sensors on the robot with loads and pushes."""
-        sensors: dict[tuple[float | None, ...], IdealSensors] = {}
-        readings = []
-        for t, state in zip(self.times_s.tolist(), self.states, strict=True):
-            masses = tuple(load.mass(t) for load in loads)
-            if masses not in sensors:
-                bodies = [load.body for load, mass in zip(loads, masses, strict=True) if mass is not None]
-                frames = list(self.contacts.values())
-                sensors[masses] = IdealSensors(
-                    self.robot,
-                    imu=self.imu,
-                    contact_frames=frames,
-                    point_contacts=self.points,
-                    payloads=bodies,
+        @cache
+        def sensors(*present: bool) -> IdealSensors:
+            bodies = [load.body for load, here in zip(loads, present, strict=True) if here]
+            feet = list(self.contacts.values())
+            return IdealSensors(
+                self.robot, imu=self.imu, contact_frames=feet, point_contacts=self.points, payloads=bodies
+            )
+
+        return replace(
+            self,
+            readings=tuple(
+                sensors(*(load.mass(t) is not None for load in loads)).read(
+                    state, [push for push in pushes if push.start <= t < push.start + push.duration]
                 )
-            present = [push for push in pushes if push.start <= t < push.start + push.duration]
-            readings.append(sensors[masses].read(state, present))
-        return tuple(readings)
+                for t, state in zip(self.times_s.tolist(), self.states, strict=True)
+            ),
+        )
 
     def inertias(self) -> list[InertiaStep]:
         """Return the inertia of the body of every moving link at the start, and from its loading on.
@@ -268,5 +263,4 @@ def _moved(
     times = np.arange(round(timing.duration_s * timing.rate_hz)) / timing.rate_hz
     stamps = timing.start_ns + np.round(times * NANOSECONDS).astype(np.int64)
     states = tuple(state(t) for t in times.tolist())
-    truth = Truth(robot, imu, contacts or {}, times, stamps, states, (), payload, points)
-    return replace(truth, readings=truth.read([] if payload is None else [payload]))
+    return Truth(robot, imu, contacts or {}, times, stamps, states, (), payload, points).disturbed([])
