@@ -143,7 +143,7 @@ class JointVelocities:
         """Return which joints have no measured velocity."""
         if self._policy != "auto":
             return self._all if self._policy == "derived" else self._none
-        square = v.dot(v)  # NaN if one of them is
+        square = np.vdot(v, v)  # NaN if one of them is
         if square != 0.0:
             self._still, self._fake = None, False
             return self._none if square > 0.0 else np.isnan(v)
@@ -358,7 +358,7 @@ class JointPart:
         before = ring if len(ring) else self.velocities.positions
         if len(turning) and len(before):  # unwrap the angles of joints without stops
             q[turning] -= math.tau * np.round((q[turning] - before.rows[before.end - 1, turning]) / math.tau)
-        if not self._with_velocities and not v.dot(v) < UNLIMITED**2:
+        if not self._with_velocities and not np.vdot(v, v) < UNLIMITED**2:
             v[~(np.abs(v) < UNLIMITED)] = math.nan
         jumps = contradiction(ring, time_ns, row[: 2 * m], self._judged, self._gap_ns)
         if jumps is not None:
@@ -368,7 +368,7 @@ class JointPart:
         if not self._with_velocities:
             return None
         fault = self.velocities.complete(time_ns, q, v)
-        if fault is None and math.isnan(v.dot(v)):
+        if fault is None and math.isnan(np.vdot(v, v)):
             name = self.names[int(np.isnan(v).argmax())]
             return DropReason.NOT_FINITE, f"velocity of {name}: {NO_VELOCITY}"
         return fault
