@@ -27,6 +27,7 @@ from inertial_estimation.experiments.result import ExperimentResult, Trials, met
 from inertial_estimation.figures import Panel, Span
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.joint_trajectory import minimum_jerk
+from inertial_estimation.replay.metrics import angles_between
 from inertial_estimation.signals import Array, BaseReference
 from inertial_estimation.spatial.linear_algebra import rms
 from inertial_estimation.spatial.rotations import (
@@ -106,6 +107,7 @@ def _balance(
         omega = math.sqrt(STANDARD_GRAVITY / float(last.com[2] + last.height))
         dcm = truth.com_W[:2] + truth.com_velocity_W[:2] / omega
         true_pitch = math.atan2(R_WB[0, 2], R_WB[2, 2])
+        tilt, pelvis = angles_between(R_WB[[2, 2]], np.stack((R_hat[2], R_ref[2]))).tolist()
         moved = truth.base.p_WB - begin.base.p_WB
         return {
             "pitch": true_pitch,
@@ -114,8 +116,8 @@ def _balance(
             "y": R_WB[2, 1],
             "x_hat": R_hat[2, 0],
             "y_hat": R_hat[2, 1],
-            "tilt": _angle(R_WB[2], R_hat[2]),
-            "pelvis": _angle(R_WB[2], R_ref[2]),
+            "tilt": tilt,
+            "pelvis": pelvis,
             "height": last.height - last.height_ref,
             "dcm": float(np.hypot(*(dcm - dcm_ref))),
             "ahead": moved[0],
@@ -126,11 +128,6 @@ def _balance(
     columns = loop.record(duration_s, look)
     counts, steps = loop.controller.supervisor.counts, loop.controller.controller.gait.steps_made
     return _Run(loop.simulation.fallen, counts.damped + counts.held, steps, columns)
-
-
-def _angle(a: Array, b: Array) -> float:
-    """Angle between unit vectors [rad]."""
-    return math.atan2(float(np.linalg.norm(np.cross(a, b))), float(a @ b))
 
 
 class _Case(NamedTuple):

@@ -49,6 +49,7 @@ from inertial_estimation.figures import Level, Panel, Series, Span, thinned
 from inertial_estimation.models.contacts import ContactView
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import robot_from_config
+from inertial_estimation.replay.metrics import angles_between
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.linear_algebra import rms
 from inertial_estimation.spatial.rotations import exp_so3, rotation_from_quaternion
@@ -232,13 +233,6 @@ Metrics = Mapping[str, Mapping[str, Array]]
 """By quantity, then by estimator: values of the seeds; a time that is not reached counts as the push's."""
 
 
-def tilt_error(estimated: Array, true: Array) -> Array:
-    """Return the angle between unit vectors [rad], shape (n,) of shapes (n, 3)."""
-    sine = np.linalg.norm(np.cross(estimated, true), axis=1)
-    angle: Array = np.arctan2(sine, np.einsum("ij,ij->i", estimated, true))
-    return angle
-
-
 def settling_time(time: Array, error: Array, threshold: float, until: float) -> float:
     """Return when the error goes below the threshold for the last time; NaN if it is above at the end.
 
@@ -278,7 +272,7 @@ def run(trials: Trials) -> ExperimentResult:
     record = simulate_push(QUICK_PUSHES if trials.quick else BIPED.pushes)
     found = trials.by_seed(partial(_tilts, record))
     single = [
-        {name: tilt_metrics(record, tilt_error(tilt, record.tilt_I)) for name, tilt in one.items()}
+        {name: tilt_metrics(record, angles_between(tilt, record.tilt_I)) for name, tilt in one.items()}
         for one in found
     ]
     counted = {
@@ -349,7 +343,7 @@ def _panels(record: PushRecord, shown: Mapping[str, Array], seed: int) -> list[P
         title = f"Vertical in the IMU frame, {axis} (seed {seed})"
         panels.append(over_time(title, f"{axis} [-]", truth, *estimates, spans=spans))
     errors: list[Series] = [
-        thinned(name, t, np.degrees(tilt_error(shown[name], record.tilt_I)), "thin", j)
+        thinned(name, t, np.degrees(angles_between(shown[name], record.tilt_I)), "thin", j)
         for j, name in enumerate(DRAWN)
     ]
     panels.append(Panel("Error", "time [s]", "angle [deg]", errors, spans, (Level(SETTLED_DEG, "1 deg"),)))

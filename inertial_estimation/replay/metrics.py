@@ -45,9 +45,8 @@ def yaws(quaternions_xyzw: Array) -> Array:
 
 
 def angles_between(a: Array, b: Array) -> Array:
-    """Return the angles between unit vectors of shape (n, 3), precise also for small ones [rad]."""
-    chord = np.linalg.norm(a - b, axis=1)
-    angles: Array = 2.0 * np.arcsin(np.clip(0.5 * chord, 0.0, 1.0))
+    """Return the angles between vectors of shape (n, 3), precise also for small ones [rad]."""
+    angles: Array = np.arctan2(np.linalg.norm(np.cross(a, b), axis=1), np.sum(a * b, axis=1))
     return angles
 
 

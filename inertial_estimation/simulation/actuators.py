@@ -4,6 +4,7 @@ import numpy as np
 
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.models.friction import NominalFriction
+from inertial_estimation.models.joint_limits import urdf_limits
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.simulation.config import ActuatorConfig
@@ -48,9 +49,9 @@ class JointActuators:
         )
         self._step, self._smoothing_speed = step, known.smoothing_speed
         self._has_friction = bool(self._viscous.any() or self._coulomb.any())
-        effort = config.torque_limit_scale * np.array(robot.model.effortLimit[robot.n_base :])
-        self._limit = np.where(effort > 0.0, effort, np.inf)
-        self._range = _position_limits(robot)
+        limits = urdf_limits(robot)
+        self._limit = (config.torque_limit_scale or np.inf) * limits.effort
+        self._range = limits.lower, limits.upper
         self._resistance, self.inertia = self._offset, self._rotor  # resistance of offset, friction and stops
         self.release()
 
@@ -105,7 +106,8 @@ def check_stance(robot: RobotModel, q: Array) -> None:
     Raises:
         ConfigurationError: If a joint is beyond its limits; the message names all such joints.
     """
-    lower, upper = _position_limits(robot)
+    limits = urdf_limits(robot)
+    lower, upper = limits.lower, limits.upper
     over = np.flatnonzero((q < lower - STANCE_MARGIN) | (q > upper + STANCE_MARGIN))
     if len(over):
         names = robot.joint_names
@@ -114,13 +116,3 @@ def check_stance(robot: RobotModel, q: Array) -> None:
             f"the stance is beyond the joints' limits: {listing(found)}; expected stance.positions within "
             "them"
         )
-
-
-def _position_limits(robot: RobotModel) -> tuple[Array, Array]:
-    """Return the position limits of the URDF, infinite where a joint has none, shape (n_joints,) each."""
-    model = robot.model
-    joints = range(model.njoints - robot.n_joints, model.njoints)
-    address = [model.idx_qs[j] for j in joints]
-    lower, upper = model.lowerPositionLimit[address], model.upperPositionLimit[address]
-    bounded = np.array([model.nqs[j] == 1 for j in joints], dtype=bool) & (upper > lower)
-    return np.where(bounded, lower, -np.inf), np.where(bounded, upper, np.inf)

@@ -20,7 +20,6 @@ from inertial_estimation.experiments.benallegue_push import (
     TWO_STAGE_BETA,
     TWO_STAGE_PAPER,
     estimate_tilt,
-    tilt_error,
 )
 from inertial_estimation.experiments.pushed_biped import BIPED, PushRecord
 from inertial_estimation.experiments.registry import EXPERIMENTS, Experiment, find_experiment
@@ -35,6 +34,7 @@ from inertial_estimation.figures import Panel, Series
 from inertial_estimation.files.outputs import write_json
 from inertial_estimation.models.joint_limits import joint_limits
 from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.replay.metrics import angles_between
 from inertial_estimation.signals import Array
 from inertial_estimation.simulation.config import NOISE_FREE
 
@@ -198,7 +198,7 @@ def still() -> PushRecord:
 def test_without_noise_the_error_of_a_robot_at_rest_only_falls(still: PushRecord, name: str) -> None:
     tilts = estimate_tilt(name, still, still.force_I, still.rate_I)
     np.testing.assert_allclose(np.linalg.norm(tilts, axis=1), 1.0, atol=1e-9)
-    error = tilt_error(tilts, still.tilt_I)
+    error = angles_between(tilts, still.tilt_I)
     assert error[0] == pytest.approx(INITIAL_ERROR, rel=1e-3)
     sampled = error[::100]
     assert (np.diff(sampled) < 0.0).all()
@@ -206,8 +206,9 @@ def test_without_noise_the_error_of_a_robot_at_rest_only_falls(still: PushRecord
 
 def test_undivided_gain_makes_the_first_stage_ten_times_as_fast(still: PushRecord) -> None:
     """The slow root is alpha2 / alpha1: 0.2 1/s as printed, 0.2 g0 with beta = 20; both filtered by gamma."""
+    at = [1000, 1400]
     late = {
-        name: tilt_error(estimate_tilt(name, still, still.force_I, still.rate_I), still.tilt_I)[[1000, 1400]]
+        name: angles_between(estimate_tilt(name, still, still.force_I, still.rate_I)[at], still.tilt_I[at])
         for name in (TWO_STAGE_PAPER, TWO_STAGE_BETA)
     }
     rates = {name: math.log(error[0] / error[1]) / 0.8 for name, error in late.items()}
