@@ -7,27 +7,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from inertial_estimation.commands.provenance import LONGEST_TEXT, provenance
 from inertial_estimation.commands.terminal import (
     drawing,
+    print_page,
     print_warnings,
     progress_bar,
     recording_with_warnings,
-    table_lines,
 )
 from inertial_estimation.configuration.node_names import IDENTIFICATION
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, RecordingError
 from inertial_estimation.files.outputs import check_output_folder, result_folder
 from inertial_estimation.identification.identification_config import IdentificationConfig
-from inertial_estimation.identification.identification_result import (
-    IdentificationReport,
-    PayloadResult,
-    relative_error,
-    rounded,
-)
 from inertial_estimation.identification.identifier import Identifier
 from inertial_estimation.identification.methods import METHODS, method_named
 from inertial_estimation.offline.identification_run import (
@@ -41,8 +33,9 @@ from inertial_estimation.offline.identification_run import (
     run_identification,
     write_identification,
 )
-from inertial_estimation.offline.result_diagnostics import result_diagnostics
 from inertial_estimation.parameters import parameter_values
+from inertial_estimation.plots.identification_report import identification_page
+from inertial_estimation.plots.page import write_page
 from inertial_estimation.recordings.robot_streams import check_robot
 from inertial_estimation.signals import seconds
 
@@ -61,15 +54,14 @@ def run(args: argparse.Namespace) -> int:
     identifier = Identifier(config, urdf)
     result = _identified(args, config, identifier)
     source = _source(args, config, identifier, urdf)
+    page = identification_page(result, source)
     with result_folder(folder, FILES) as partial:
         write_identification(partial, result, config, identifier.robot, source)
         if not args.no_figures:
             with drawing("report"):
-                from inertial_estimation.plots.identification_report import write_identification_report
-
-                write_identification_report(partial / REPORT_FILE, result, source)
+                write_page(partial / REPORT_FILE, page)
     _print_warnings(result)
-    _print_summary(folder, result)
+    print_page(page, folder)
     return 0 if result.model else 1
 
 
@@ -156,58 +148,3 @@ def _print_warnings(result: IdentificationRun) -> None:
             print(f"left out of the {name}: {left_out}", file=sys.stderr)
     if result.refusal:
         print(result.refusal, file=sys.stderr)
-
-
-def _print_summary(folder: Path, run: IdentificationRun) -> None:
-    """Print the result, and the diagnostics that speak against it."""
-    report, result = run.report, run.result
-    data = report.training
-    print(f"data                  {data.duration_s:.1f} s, {data.samples} samples, {data.rows} rows")
-    print(f"rank                  {report.rank} of {report.unknowns}, condition {report.condition:.3g}")
-    if len(report.methods) > 1:
-        _print_methods(report)
-    else:
-        print(f"method                {result.method}")
-    errors = [("fitted", result.relative_error, result.direct)]
-    errors += [("other", result.relative_error_validation, result.validation)] if result.validation else []
-    for data_of, error, rows in errors:
-        nominal = _percent(relative_error(rows, "rms_nominal"))
-        print(f"relative error        {_percent(error)} on {data_of} data (nominal {nominal})")
-    bad = [body.link for body in result.bodies if body.violations]
-    print(f"bodies                {'all consistent' if not bad else 'impossible: ' + ', '.join(bad)}")
-    if result.payload:
-        _print_payload(result.payload)
-    for sentence in result_diagnostics(report):
-        print(f"but                   {sentence}")
-    print(f"results               {folder}")
-
-
-def _print_methods(report: IdentificationReport) -> None:
-    rows: list[tuple[str, ...]] = [("method", "fitted", "other", "cost", "other", "bodies")]
-    for name, one in report.methods.items():
-        bad = sum(1 for body in one.bodies if body.violations)
-        verdict = "consistent" if not bad else f"{bad} of {len(one.bodies)} impossible"
-        title = f"{name} (written)" if name == report.chosen else name
-        errors = map(_percent, (one.relative_error, one.relative_error_validation))
-        rows.append((title, *errors, f"{one.cost:.3g}", f"{one.cost_validation:.3g}", verdict))
-    print("\n".join(table_lines(rows)))
-
-
-def _print_payload(load: PayloadResult) -> None:
-    def digits(values: Any, sigmas: Any) -> str:
-        pairs = list(zip(values, sigmas, strict=True))
-        found = ", ".join(f"{rounded(float(v), float(s)):.8g}" for v, s in pairs)
-        return f"{found} (sigma {', '.join(f'{s:.2g}' for _value, s in pairs)})"
-
-    mass, place = digits([load.inertia.mass], [load.mass_sigma]), " " * 22
-    print(f"payload               {mass.replace(' (', ' kg (')} on '{load.link}'")
-    if not load.mass_known:
-        print(f"{place}centre of mass and inertia not determined: the mass may be zero")
-        return
-    moments = digits(np.diag(load.inertia.inertia_Fcm), np.diag(load.inertia_sigma))
-    print(f"{place}centre of mass [m] {digits(load.inertia.com_F, load.com_sigma)} in its frame")
-    print(f"{place}moments of inertia about it [kg m^2] {moments}")
-
-
-def _percent(value: float) -> str:
-    return f"{100 * value:.2f} %" if value == value else "-"

@@ -12,9 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from inertial_estimation.plots.page import Page
     from inertial_estimation.recordings.recording import BagRecording
 
 WIDEST = 32  # most characters of a column in a table, and of a progress bar
+WIDEST_OF_PAGE = 80  # most characters of a column in a table of a report
+PLAIN = str.maketrans({"–": "-", "−": "-", "±": "+-", "²": "^2", "→": "->", "\N{THIN SPACE}": " "})
 LINE_PERIOD_S = 10.0  # time between two lines in a pipe [s]; shorter work prints no line
 
 
@@ -57,21 +60,56 @@ def progress_bar(title: str, total: float, unit: str = "") -> Iterator[Callable[
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
-def table_lines(rows: Sequence[Sequence[str]], *, left: bool = False, indent: int = 0) -> list[str]:
+def table_lines(
+    rows: Sequence[Sequence[str]], *, left: bool = False, indent: int = 0, widest: int = WIDEST
+) -> list[str]:
     """Return rows of texts as lines with aligned columns; texts that are too wide are truncated.
 
     Args:
         rows: Texts of each row, the header first.
         left: Whether all columns are aligned to the left instead of only the first one.
         indent: Number of blanks before each line.
+        widest: Most characters of a text behind the first column.
     """
     cut = [
-        [row[0], *(text if len(text) <= WIDEST else f"{text[: WIDEST - 3]}..." for text in row[1:])]
+        [row[0], *(text if len(text) <= widest else f"{text[: widest - 3]}..." for text in row[1:])]
         for row in rows
     ]
     widths = [max(map(len, column)) for column in zip(*cut, strict=True)]
     form = " " * indent + "  ".join(f"{{:{'<' if left or not k else '>'}{w}}}" for k, w in enumerate(widths))
     return [form.format(*row).rstrip() for row in cut]
+
+
+def print_page(page: Page, folder: Path) -> None:
+    """Print the main result of a report, its numbers, the sections for a terminal, and its folder."""
+    lines = [page.lead]
+    for card in page.cards:
+        lines.append(f"{card.name:<24}{card.value}" + (f"  ({card.note})" if card.note else ""))
+    for section in page.sections:
+        if section.printed:
+            lines += [f"{section.title}:", *(f"  {line}" for part in section.parts for line in _lines(part))]
+    print("\n".join(lines).translate(PLAIN))
+    print(f"{'results':<24}{folder}")
+
+
+def _lines(part: object) -> Sequence[str]:
+    """Return a table, notes or findings of a report as lines; what is not determined in brackets."""
+    from inertial_estimation.plots.page import Cell, Findings, Notes, Table
+
+    if isinstance(part, Table):
+        marks = {"faded": "({})", "best": "{} *"}
+        heads = [[text for name, span in part.groups for text in (name, *[""] * (span - 1))], part.columns]
+        rows = [
+            [marks.get(one.kind, "{}").format(one.words) if isinstance(one, Cell) else one for one in row]
+            for row in part.rows
+        ]
+        kinds = {one.kind for row in part.rows for one in row if isinstance(one, Cell)}
+        left = len(part.text) == len(part.columns or rows[0])
+        legend = ["(in brackets: not determined by the data)"] if "faded" in kinds else []
+        return [*table_lines([*filter(None, heads), *rows], left=left, widest=WIDEST_OF_PAGE), *legend]
+    if isinstance(part, Findings):
+        return [str(one) for one in part.findings]
+    return part.sentences if isinstance(part, Notes) else ()
 
 
 def print_warnings(sentences: Iterable[str]) -> None:

@@ -2,14 +2,13 @@
 
 import argparse
 import math
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from inertial_estimation.commands.provenance import provenance
 from inertial_estimation.commands.terminal import (
     drawing,
-    print_warnings,
+    print_page,
     progress_bar,
     recording_with_warnings,
 )
@@ -19,16 +18,15 @@ from inertial_estimation.configuration.node_names import INERTIAL_NODE, TILT_NOD
 from inertial_estimation.errors import ConfigurationError, RecordingError
 from inertial_estimation.files.outputs import check_output_folder, result_folder, write_json, write_text
 from inertial_estimation.parallel import Workers
+from inertial_estimation.plots.page import write_page
+from inertial_estimation.plots.tuning_report import tuning_page
 from inertial_estimation.replay.reference import ReplayReference, read_reference
 from inertial_estimation.tuning.recorded_run import RecordedRun
 from inertial_estimation.tuning.tuning import (
     TuningResult,
     as_json,
-    interval_in_words,
-    judgement_in_words,
     tuned,
     tuned_text,
-    value_in_words,
 )
 from inertial_estimation.tuning.variation import parse_variations
 
@@ -59,16 +57,15 @@ def run(args: argparse.Namespace) -> int:
                 options = {"trials": args.trials, "seed": args.seed, "settle_s": args.settle}
                 results.append(tuned(on, references, own, workers=workers, **options))
                 changes += [(node, name, value) for name, value in results[-1].changes.items()]
+    page = tuning_page(results, source)
     with result_folder(folder, (TUNED_FILE, JSON_FILE, REPORT_FILE)) as partial:
         bags = ", ".join(Path(bag).name for bag in args.bags)
         write_text(partial / TUNED_FILE, tuned_text(results, bags))
         write_json(partial / JSON_FILE, as_json(results, source))
         if not args.no_figures:
             with drawing("report"):
-                from inertial_estimation.plots.tuning_report import write_tuning_report
-
-                write_tuning_report(partial / REPORT_FILE, results, source)
-    _print(folder, results)
+                write_page(partial / REPORT_FILE, page)
+    print_page(page, folder)
     return 0
 
 
@@ -100,19 +97,3 @@ def _recordings(
                 RecordedRun(recording, config, urdf=args.urdf, remappings=remappings, start_s=args.start)
             )
     return runs, references
-
-
-def _print(folder: Path, results: Sequence[TuningResult]) -> None:
-    """Print the results, with the warnings that speak against them."""
-    for result in results:
-        objective = result.objective
-        print(f"{objective.node}: {len(result.trials)} trials, {objective.title}")
-        print(f"  {'searched on':<22}{judgement_in_words(objective, result.training)}")
-        print(f"  {'held out':<22}{judgement_in_words(objective, result.held_out)}")
-        for parameter in result.parameters:
-            shipped, value = (value_in_words(v) for v in (parameter.variation.shipped, parameter.value))
-            unit = f" {parameter.variation.unit}" if parameter.variation.unit else ""
-            change = f"{shipped} -> {value}{unit}" if parameter.changed else f"{shipped}{unit} stays"
-            print(f"  {parameter.variation.name:<22}{change}; {interval_in_words(parameter)}")
-        print_warnings(result.warnings)
-    print(f"results               {folder}")

@@ -32,7 +32,6 @@ from inertial_estimation.plots.page import (
     sources,
     triple,
     with_sigma,
-    write_page,
 )
 from inertial_estimation.plots.replay_figures import row_title, row_unit
 from inertial_estimation.signals import Identifiability
@@ -44,22 +43,18 @@ UNCHANGED_SHARE = 1e-6  # relative change up to which a parameter counts as unch
 Parts = Iterator[str | Table | Notes | Figure | Section]
 
 
-def write_identification_report(path: Path, run: IdentificationRun, source: Mapping[str, Any]) -> Path:
-    """Write the page.
+def identification_page(run: IdentificationRun, source: Mapping[str, Any]) -> Page:
+    """Return the page.
 
     Args:
-        path: File to write.
         run: The identification.
         source: Sources of the identification: ``robot``, ``bags``, ``validation_bags``, ``split_s``,
             ``config`` and ``settings`` (values by parameter name).
-
-    Raises:
-        ~inertial_estimation.errors.ConfigurationError: If the file cannot be written.
     """
     title = f"Identification of {source.get('robot') or 'a robot'}"
     against = result_diagnostics(run.report)
     sections = list(_sections(run, against, source))
-    return write_page(path, Page(title, *_lead(run, against), list(_cards(run)), sections))
+    return Page(title, *_lead(run, against), list(_cards(run)), sections)
 
 
 def _lead(run: IdentificationRun, against: Sequence[str]) -> tuple[str, str]:
@@ -100,22 +95,22 @@ def _cards(run: IdentificationRun) -> Iterator[Card]:
 def _sections(run: IdentificationRun, against: Sequence[str], source: Mapping[str, Any]) -> Iterator[Section]:
     report, result = run.report, run.result
     if against:
-        yield Section("What speaks against it", [Notes(against, BAD)])
+        yield Section("What speaks against it", [Notes(against, BAD)], printed=True)
     if report.warnings:
         yield Section("Warnings about the data", [Notes(report.warnings, CAUTION)])
     if len(report.methods) > 1:
-        yield Section("Methods", list(_methods(report)))
+        yield Section("Methods", list(_methods(report)), printed=True)
     yield Section("Torques, row by row", list(_torques(result)))
     for title, trace in (("Fitted data", run.training), ("Other data", run.validation)):
         if trace is not None:
             yield Section(f"{title}: measured and predicted", [_torque_figure(title, trace)])
     yield Section("Bodies", list(_bodies(result)))
     if result.payload:
-        yield Section(f"Load on {result.payload.link}", list(_payload(result)))
+        yield Section(f"Load on {result.payload.link}", list(_payload(result)), printed=True)
     yield Section("Parameters", list(_parameters(result)))
     if len(report.methods) == 1 and result.notes:
         yield Section("Notes of the method", [Notes(result.notes)])
-    yield Section("Data", list(_data(run, source)))
+    yield Section("Data", list(_data(run, source)), printed=True)
     yield sources(source["provenance"], source["settings"])
 
 

@@ -6,13 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Union
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from inertial_estimation.diagnosis.finding import Finding, Verdict
 from inertial_estimation.errors import with_sigma as plain_with_sigma
 from inertial_estimation.figures import Figure
 from inertial_estimation.files.outputs import write_text
-from inertial_estimation.plots.graphs import packed_graphs, packed_library
 
 NO_NUMBER = "–"  # in place of a missing number
 MINUS = "−"
@@ -72,6 +69,7 @@ class Section:
 
     title: str
     parts: Sequence[Union[str, Table, Notes, Findings, Figure, "Section"]]
+    printed: bool = False  # whether its tables and notes are also for a terminal
 
 
 @dataclass(frozen=True)
@@ -94,7 +92,12 @@ def write_page(path: Path, page: Page) -> Path:
 
     Raises:
         ~inertial_estimation.errors.ConfigurationError: If the file cannot be written.
+        ImportError: If the packages that draw are not installed.
     """
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    from inertial_estimation.plots.graphs import packed_graphs, packed_library
+
     environment = Environment(
         loader=PackageLoader("inertial_estimation.plots"),
         autoescape=True,

@@ -5,6 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from inertial_estimation.diagnosis.finding import Verdict, severest_first
+from inertial_estimation.errors import listing
+from inertial_estimation.inertial.noise import noise_sentence
+from inertial_estimation.payload.estimate import Phase
 from inertial_estimation.plots.page import (
     BAD,
     CAUTION,
@@ -12,6 +15,7 @@ from inertial_estimation.plots.page import (
     Card,
     Cell,
     Findings,
+    Notes,
     Page,
     Section,
     Table,
@@ -19,20 +23,16 @@ from inertial_estimation.plots.page import (
     percent,
     sources,
     with_sigma,
-    write_page,
 )
 from inertial_estimation.plots.replay_figures import replay_figures
-from inertial_estimation.replay.results import BASE_ERRORS, ReplayResults, nis_sentence
+from inertial_estimation.replay.results import BASE_ERRORS, NOISE_BAND, ReplayResults, nis_sentence
 
+INCLUDED = " (it contains errors of real robots and sensors; a simulation has less)"
 Metrics = Mapping[str, Any]
 
 
-def write_replay_report(path: Path, results: ReplayResults) -> Path:
-    """Write the page of a replay whose metrics have their provenance.
-
-    Raises:
-        ~inertial_estimation.errors.ConfigurationError: If the file cannot be written.
-    """
+def replay_page(results: ReplayResults) -> Page:
+    """Return the page of a replay whose metrics have their provenance."""
     metrics = results.metrics
     provenance = metrics["provenance"]
     settings = {
@@ -43,13 +43,13 @@ def write_replay_report(path: Path, results: ReplayResults) -> Path:
     failed = severest_first(results.checks)
     figures = [figure for figure in replay_figures(results) if figure.panels or figure.note]
     sections = [
-        *([Section("Findings about the data", [Findings(failed)])] if failed else []),
+        *([Section("Findings about the data", [Findings(failed)], printed=True)] if failed else []),
         *_tables(metrics),
         *(Section(figure.title, [figure]) for figure in figures),
         sources(provenance, settings),
     ]
     title = f"Replay of {Path(provenance['bags'][0]['path']).name}"
-    return write_page(path, Page(title, *_lead(results), list(_cards(metrics)), sections))
+    return Page(title, *_lead(results), list(_cards(metrics)), sections)
 
 
 def _lead(results: ReplayResults) -> tuple[str, str]:
@@ -59,11 +59,14 @@ def _lead(results: ReplayResults) -> tuple[str, str]:
     warnings, fine = len(failed) - wrong, len(results.checks) - len(failed)
     if wrong:
         count = "One thing contradicts" if wrong == 1 else f"{wrong} things contradict"
-        return f"{count} the description; first: {failed[0].check} of {failed[0].subject}.", BAD
+        first = f"first: {failed[0].check} of {failed[0].subject}"
+        return f"{count} the description, so that all numbers are uncertain; {first}.", BAD
     if metrics["implausible"]:
         reasons = "; ".join(f"{name}: {why}" for name, why in metrics["implausible"].items())
-        return f"The estimates are implausible: {reasons}.", BAD
-    news = [f"Data and description agree: {fine} checks are fine" if fine else "The estimators ran"]
+        suspects = list(dict.fromkeys(f"{one.check} of {one.subject}" for one in failed))
+        check = listing(suspects or ["signs", "units", "the description"], limit=3)
+        return f"The estimates are implausible: {reasons}. Check {check}.", BAD
+    news = [f"Data and description agree: {fine} checks are fine" if fine else "Too few data for checks"]
     if "tilt_error_deg" in metrics:
         news.append(f"the tilt is within {metrics['tilt_error_deg']['rms']:.2f} deg (rms) of the reference")
     elif "tilt_sigma_deg" in metrics:
@@ -81,19 +84,28 @@ def _cards(metrics: Metrics) -> Iterator[Card]:
     if "tilt_error_deg" in metrics:
         against = f"against {metrics['provenance']['options']['reference']}"
         yield Card("tilt error, rms", f"{metrics['tilt_error_deg']['rms']:.3f} deg", against)
+    truth = metrics.get("truth", {})
     if "tilt_sigma_deg" in metrics:
-        known = f"{metrics['tilt_sigma_deg']:.3f} deg"
-        yield Card("sigma of the tilt", known, "median, as the estimator knows it")
+        sigma = metrics["tilt_sigma_deg"]
+        true = truth.get("tilt_error_deg")
+        reason = INCLUDED if true and sigma > 2.0 * true["rms"] else ""
+        yield Card("sigma of the tilt", f"{sigma:.3f} deg", f"median, as the estimator knows it{reason}")
     if "total_mass_kg" in metrics:
-        yield Card("total mass", f"{metrics['total_mass_kg']:.4g} kg", implausible.get("total_mass_kg", ""))
+        why = implausible.get("total_mass_kg")
+        yield Card("total mass", f"{metrics['total_mass_kg']:.4g} kg", f"implausible: {why}" if why else "")
     if "trunk" in metrics:
         trunk = metrics["trunk"]
-        mass = with_sigma(trunk["mass_kg"], trunk["mass_sigma_kg"])
-        yield Card(
-            "trunk", f"{mass} kg", f"payload {with_sigma(trunk['payload_kg'], trunk['mass_sigma_kg'])} kg"
+        mass, load = (with_sigma(trunk[name], trunk["mass_sigma_kg"]) for name in ("mass_kg", "payload_kg"))
+        true = f", truth {truth['trunk']['true_mass_kg']:.3f} kg" if truth.get("trunk") else ""
+        yield Card("trunk", f"{mass} kg", f"payload {load} kg{true}")
+        com = ", ".join(
+            "not measured" if f"com_{axis}" in trunk["not_informed"] else number(1e3 * value)
+            for axis, value in zip("xyz", trunk["com_m"], strict=True)
         )
+        yield Card("trunk's centre of mass", f"{com} mm", "x, y, z")
     if "torque_error_relative" in metrics:
-        note = implausible.get("torque_error_relative", "after the hold-out")
+        why = implausible.get("torque_error_relative")
+        note = f"implausible: {why}" if why else "after the hold-out"
         yield Card("torque error", percent(metrics["torque_error_relative"]), note)
     if "nis" in metrics:
         yield Card("innovations", metrics["nis"]["verdict"], nis_sentence(metrics["nis"]))
@@ -109,12 +121,26 @@ def _tables(metrics: Metrics) -> Iterator[Section]:
     rows += [("tilt, against the truth without alignment [deg]", true)] if true else []
     if rows:
         texts = [(title, *(number(value, 3) for value in values.values())) for title, values in rows]
-        yield Section("Errors of the base", [Table(("", "mean", "rms", "95 %", "largest"), texts)])
+        yield Section("Errors of the base", [Table(("", "mean", "rms", "95 %", "largest"), texts)], True)
     if metrics.get("links"):
-        yield Section("Links at the end", list(_links(metrics)))
+        yield Section("Links at the end", list(_links(metrics)), printed=True)
     if metrics.get("load_changes"):
         changes = [(f"{change['time_s']:.3f}", change["message"]) for change in metrics["load_changes"]]
-        yield Section("Load changes", [Table(("time [s]", "what"), changes, (1,))])
+        yield Section("Load changes", [Table(("time [s]", "what"), changes, (1,))], printed=True)
+    trunk = metrics.get("trunk")
+    if trunk and trunk["phase"] != Phase.WATCHING.value:
+        doing = f"identification under way ({trunk['method']}, phase {trunk['phase']}): not yet a result"
+        yield Section("At the end", [Notes([doing], CAUTION)], printed=True)
+    noise = [
+        f"{noise_sentence(name, factor)}{INCLUDED if factor < 1.0 else ''}; the filter ended with "
+        f"{factor:.2g} times the stated one"
+        for name, factor in metrics.get("noise", {}).items()
+        if not 1.0 / NOISE_BAND < factor < NOISE_BAND
+    ]
+    if noise:
+        yield Section("Stated noise", [Notes(noise, CAUTION)], printed=True)
+    ticks = [(name, f"{us['p50']:.0f}", f"{us['p99']:.0f}") for name, us in metrics["tick_us"].items()]
+    yield Section("Time of a step", [Table(("", "median [us]", "99 % [us]"), ticks)], printed=True)
 
 
 def _links(metrics: Metrics) -> Iterator[str | Table]:

@@ -19,7 +19,6 @@ from inertial_estimation.plots.page import (
     Table,
     number,
     sources,
-    write_page,
 )
 from inertial_estimation.tuning.division import SIGNIFICANT
 from inertial_estimation.tuning.tuning import (
@@ -31,16 +30,12 @@ from inertial_estimation.tuning.tuning import (
 )
 
 
-def write_tuning_report(path: Path, results: Sequence[TuningResult], provenance: Mapping[str, Any]) -> Path:
-    """Write the page.
+def tuning_page(results: Sequence[TuningResult], provenance: Mapping[str, Any]) -> Page:
+    """Return the page.
 
     Args:
-        path: File to write.
         results: Results of the estimators.
         provenance: Sources of the results.
-
-    Raises:
-        ~inertial_estimation.errors.ConfigurationError: If the file cannot be written.
     """
     names = ", ".join(Path(bag["path"]).name for bag in provenance["bags"])
     sections = [section for result in results for section in _sections(result)]
@@ -50,8 +45,7 @@ def write_tuning_report(path: Path, results: Sequence[TuningResult], provenance:
         for result in results
     ]
     lead = " ".join(map(_lead, results))
-    page = Page(f"Tuning on {names}", lead, tone, cards, [*sections, sources(provenance, {})])
-    return write_page(path, page)
+    return Page(f"Tuning on {names}", lead, tone, cards, [*sections, sources(provenance, {})])
 
 
 def _lead(result: TuningResult) -> str:
@@ -84,6 +78,7 @@ def _sections(result: TuningResult) -> Iterator[Section]:
             f"Minimised: {objective.title}{unit}, compared block by block; negative: the tuned values are "
             "better.",
         ],
+        printed=True,
     )
     panels = [_sensitivity_panel(p, result, unit) for p in result.parameters]
     title = f"How much each value of {objective.node} matters"

@@ -16,7 +16,7 @@ from support.identification_scene import made_up_run
 from inertial_estimation.figures import Figure, Level, Mark, Panel, Series, Span, decimated, spans_of
 from inertial_estimation.identification.identification_result import PayloadResult
 from inertial_estimation.offline.result_diagnostics import result_diagnostics
-from inertial_estimation.plots.identification_report import write_identification_report
+from inertial_estimation.plots.identification_report import identification_page
 from inertial_estimation.plots.page import Card, Cell, Notes, Page, Section, Table, with_sigma, write_page
 from inertial_estimation.plots.png import figure_of_panels
 from inertial_estimation.signals import Identifiability
@@ -222,7 +222,7 @@ def run():
 
 
 def written(run, path) -> str:
-    return Read(write_identification_report(path, run, SOURCE)).text
+    return Read(write_page(path, identification_page(run, SOURCE))).text
 
 
 @pytest.fixture(scope="module")

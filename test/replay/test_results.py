@@ -2,16 +2,17 @@
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.ndimage import convolve1d
 
 import inertial_estimation as ie
-from inertial_estimation.commands.replay import _number
 from inertial_estimation.diagnosis.finding import Finding, Verdict
 from inertial_estimation.inputs.config import RobotConfig
 from inertial_estimation.located_cause import Cause, LocatedCause
+from inertial_estimation.plots.replay_report import _lead
 from inertial_estimation.replay.results import external_wrenches, implausible_metrics, located_loads
 from inertial_estimation.replay.tables import write_result_table
 from inertial_estimation.replay.torque_errors import TorqueSeries, prediction_error
@@ -82,14 +83,18 @@ def test_masses_and_errors_out_of_proportion_are_implausible(metrics, named):
     assert implausible_metrics(metrics, 80.0).keys() == named
 
 
-def test_an_implausible_number_is_printed_with_what_to_check():
-    wrong = Finding("effort sign", "elbow", Verdict.WRONG, -1.0, "", "it is opposed", "turn it")
+def test_an_implausible_number_is_told_with_what_to_check():
     metrics = {"implausible": {"total_mass_kg": "278 kg, the description has 80 kg"}}
-    text = _number(metrics, "total_mass_kg", "278.000", [wrong])
-    assert text.startswith("implausible (278 kg")
-    assert text.endswith("check effort sign of elbow")
-    assert "uncertain" in _number({"implausible": {}}, "total_mass_kg", "90.0", [wrong])
-    assert _number({"implausible": {}}, "total_mass_kg", "90.0", []) == "90.0"
+
+    def lead(*verdicts):
+        checks = [
+            Finding("effort sign", "elbow", one, -1.0, "", "it is opposed", "turn it") for one in verdicts
+        ]
+        return _lead(SimpleNamespace(metrics=metrics, checks=checks))[0]
+
+    assert "implausible: total_mass_kg: 278 kg" in lead()
+    assert "Check effort sign of elbow" in lead(Verdict.WARN)
+    assert "all numbers are uncertain; first: effort sign of elbow" in lead(Verdict.WRONG)
 
 
 @pytest.fixture(scope="module")
