@@ -33,14 +33,10 @@ class Given(NamedTuple):
 
 @dataclass(frozen=True)
 class ConfigFile:
-    """A ROS parameter file, or several that are merged.
+    """A ROS parameter file, or several that are merged."""
 
-    Attributes:
-        name: Path of the file, for messages.
-        sections: Parameters by dotted name, for each section, in the order in which sections apply.
-    """
-
-    name: str
+    name: str  # path of the file, for messages
+    # parameters by dotted name, for each section, in the order in which sections apply
     sections: Mapping[str, Mapping[str, Given]] = field(default_factory=dict)
 
     @cached_property

@@ -31,27 +31,16 @@ CONFIG_CLASSES: dict[str, type] = {
 
 @dataclass(frozen=True, eq=False)
 class Pipelines:
-    """The pipelines that a parameter file configures.
+    """The pipelines that a parameter file configures."""
 
-    Attributes:
-        tilt: Tilt pipeline, None where the file has no section for it.
-        inertial: Inertial pipeline, None where the file has no section for it.
-        payload: Trunk payload pipeline, None where the file has no section for it.
-        parameters: All parameters in effect, by node and dotted name.
-        urdf: Text of the robot's description.
-        nominal_mass: Sum of the URDF's masses [kg].
-        urdf_warnings: Doubtful properties of the URDF, a sentence each.
-        robot: The robot, and its parameters.
-    """
-
-    tilt: TiltPipeline | None
-    inertial: InertialPipeline | None
-    payload: TrunkPayloadPipeline | None
-    parameters: Mapping[str, Mapping[str, Any]]
-    urdf: str
-    nominal_mass: float
-    urdf_warnings: tuple[str, ...]
-    robot: tuple[RobotSetup, RobotConfig]
+    tilt: TiltPipeline | None  # tilt pipeline, None where the file has no section for it
+    inertial: InertialPipeline | None  # inertial pipeline, None where the file has no section for it
+    payload: TrunkPayloadPipeline | None  # trunk payload pipeline, None where the file has no section for it
+    parameters: Mapping[str, Mapping[str, Any]]  # all parameters in effect, by node and dotted name
+    urdf: str  # text of the robot's description
+    nominal_mass: float  # sum of the URDF's masses [kg]
+    urdf_warnings: tuple[str, ...]  # doubtful properties of the URDF, a sentence each
+    robot: tuple[RobotSetup, RobotConfig]  # the robot, and its parameters
 
     @property
     def values(self) -> Mapping[str, Any]:

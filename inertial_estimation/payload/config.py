@@ -15,12 +15,9 @@ METHODS = ("static_poses", "orientation_error", "contact_forces")
 
 @dataclass(frozen=True)
 class TrunkPayloadConfig:
-    """Parameters of the identification of the trunk.
+    """Parameters of the identification of the trunk."""
 
-    Attributes:
-        rate: Highest rate of the steps; joint states that arrive faster are averaged [Hz].
-    """
-
+    # highest rate of the steps; joint states that arrive faster are averaged [Hz]
     rate: ClassVar[float] = 333.0
 
     robot: RobotGeometryConfig = section(RobotGeometryConfig, prefix="", without=("floating_base", *OF_IMU))

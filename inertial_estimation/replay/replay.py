@@ -41,37 +41,24 @@ PROGRESS_NS = 200_000_000  # time of the recording between two reports of progre
 
 @dataclass
 class ReplayRun:
-    """Results of a replay.
+    """Results of a replay."""
 
-    Attributes:
-        base: Base estimates in order.
-        inertial: Inertial estimates in order.
-        payload: Estimates of the trunk and its payload in order.
-        efforts: Joint readings, kept only when the inertial pipeline ran, for the torque error.
-        tick_ns: Mean time of a step in each tick with estimates, by node [ns].
-        data_s: Duration of the replayed part of the recording [s].
-        wall_s: Wall time of the replay, including the reading of the recording [s].
-        health: Health of the pipelines and their inputs at the end.
-        checks: Verdicts on the data, if they were checked.
-        start_ns: Stamp of the start of the recording [ns].
-        begin_ns: Stamp from which on it was replayed [ns].
-        end_ns: Stamp of the end of the recording [ns].
-        clock_offset_ns: Stamp minus log time if the two are of different clocks, else zero [ns].
-    """
-
-    base: list[BaseEstimate] = field(default_factory=list)
-    inertial: list[InertialEstimate] = field(default_factory=list)
+    base: list[BaseEstimate] = field(default_factory=list)  # base estimates in order
+    inertial: list[InertialEstimate] = field(default_factory=list)  # inertial estimates in order
+    # estimates of the trunk and its payload in order
     payload: list[PayloadEstimate] = field(default_factory=list)
+    # joint readings, kept only when the inertial pipeline ran, for the torque error
     efforts: list[JointReading] = field(default_factory=list)
+    # mean time of a step in each tick with estimates, by node [ns]
     tick_ns: dict[str, list[float]] = field(default_factory=dict)
-    data_s: float = 0.0
-    wall_s: float = 0.0
-    health: list[Health] = field(default_factory=list)
-    checks: list[Finding] = field(default_factory=list)
-    start_ns: int = 0
-    begin_ns: int = 0
-    end_ns: int = 0
-    clock_offset_ns: int = 0
+    data_s: float = 0.0  # duration of the replayed part of the recording [s]
+    wall_s: float = 0.0  # wall time of the replay, including the reading of the recording [s]
+    health: list[Health] = field(default_factory=list)  # health of the pipelines and their inputs at the end
+    checks: list[Finding] = field(default_factory=list)  # verdicts on the data, if they were checked
+    start_ns: int = 0  # stamp of the start of the recording [ns]
+    begin_ns: int = 0  # stamp from which on it was replayed [ns]
+    end_ns: int = 0  # stamp of the end of the recording [ns]
+    clock_offset_ns: int = 0  # stamp minus log time if the two are of different clocks, else zero [ns]
 
     @property
     def realtime_factor(self) -> float:

@@ -31,21 +31,13 @@ AT_REST = 1e-6  # largest speed of a joint at rest [rad/s]
 
 @dataclass(frozen=True)
 class Timing:
-    """Timing of a synthetic motion.
+    """Timing of a synthetic motion."""
 
-    Attributes:
-        duration_s: Duration [s].
-        rate_hz: Samples per second.
-        rest_s: Rest at the start [s].
-        fade_s: Time in which the motion fades in [s].
-        start_ns: Stamp of the first sample [ns].
-    """
-
-    duration_s: float = 12.0
-    rate_hz: float = 250.0
-    rest_s: float = 1.0
-    fade_s: float = 1.0
-    start_ns: int = 1_700_000_000_000_000_000
+    duration_s: float = 12.0  # duration [s]
+    rate_hz: float = 250.0  # samples per second
+    rest_s: float = 1.0  # rest at the start [s]
+    fade_s: float = 1.0  # time in which the motion fades in [s]
+    start_ns: int = 1_700_000_000_000_000_000  # stamp of the first sample [ns]
 
     def __post_init__(self) -> None:
         if self.duration_s * self.rate_hz < 2.0:
