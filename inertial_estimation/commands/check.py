@@ -31,6 +31,8 @@ from inertial_estimation.inputs.robot_streams import RobotStreams
 from inertial_estimation.models.robot_config import RobotSetup, robot_from_config
 from inertial_estimation.models.urdf import urdf_warnings
 from inertial_estimation.parameters import parameter_values
+from inertial_estimation.plots.check_report import check_page
+from inertial_estimation.plots.page import write_page
 from inertial_estimation.recordings.robot_streams import check_robot, read_streams
 from inertial_estimation.signals import NANOSECONDS, seconds
 
@@ -60,10 +62,8 @@ def run(args: argparse.Namespace) -> int:
         with result_folder(args.output, (REPORT_FILE, JSON_FILE)) as partial:
             write_json(partial / JSON_FILE, as_json(diagnosis.findings))
             with drawing("report"):
-                from inertial_estimation.plots.check_report import write_check_report
-
                 of = {"bag": str(args.bag), "config": list(args.config)}
-                write_check_report(partial / REPORT_FILE, diagnosis, of)
+                write_page(partial / REPORT_FILE, check_page(diagnosis, of))
         print(f"results      {args.output}")
     if fix is not None:
         _write_fix(fix, diagnosis, config, args)

@@ -3,10 +3,12 @@
 import argparse
 from collections.abc import Iterator
 
-from inertial_estimation.commands.terminal import drawing, print_warnings, table_lines
-from inertial_estimation.comparison.comparison import Comparison, Row, compare, read_results, value_text
+from inertial_estimation.commands.terminal import drawing, print_page, print_warnings
+from inertial_estimation.comparison.comparison import Row, compare, read_results
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.files.outputs import check_output_folder, result_folder, write_table
+from inertial_estimation.plots.comparison_report import comparison_page
+from inertial_estimation.plots.page import write_page
 
 TABLE_FILE, PAGE_FILE = "compare.csv", "report.html"
 
@@ -18,41 +20,17 @@ def run(args: argparse.Namespace) -> int:
     folder = None if args.output is None else check_output_folder(args.output, overwrite=args.overwrite)
     comparison = compare(read_results(args.folders))
     print_warnings(comparison.warnings)
-    names = [f"{row.name} [{row.unit}]" if row.unit else row.name for row in comparison.rows]
-    rows = [
-        (name, *(_cell_text(row, place) for place in range(len(row.values))))
-        for name, row in zip(names, comparison.rows, strict=True)
-    ]
-    print("\n".join(table_lines([("", *comparison.names), *rows])))
-    _print_differences(comparison)
+    drawn = folder is not None and not args.no_figures
+    page = comparison_page(comparison, drawn=drawn)
     if folder is not None:
         with result_folder(folder, (TABLE_FILE, PAGE_FILE)) as partial:
             columns = [column for name in comparison.names for column in (name, f"{name} sigma")]
             write_table(partial / TABLE_FILE, ("name", "unit", *columns), map(_cells, comparison.rows))
-            if not args.no_figures:
+            if drawn:
                 with drawing("page"):
-                    from inertial_estimation.plots.comparison_report import write_comparison_report
-
-                    write_comparison_report(partial / PAGE_FILE, comparison)
-        print(f"\nresults               {folder}")
+                    write_page(partial / PAGE_FILE, page)
+    print_page(page, folder)
     return 0
-
-
-def _print_differences(comparison: Comparison) -> None:
-    found = comparison.differences
-    if not found:
-        print("\nnothing differs in recordings, files, options, parameters, version and machine")
-        return
-    print()
-    rows = [(f"{d.group} {d.name}", *d.values) for d in found]
-    print("\n".join(table_lines([("what differs", *comparison.names), *rows], left=True)))
-
-
-def _cell_text(row: Row, place: int) -> str:
-    text = value_text(row.values[place])
-    change = row.change(place)
-    text += f" ({100 * change:+.1f} %)" if change is not None else ""
-    return f"{text} *" if place in row.best else text
 
 
 def _cells(row: Row) -> Iterator[object]:

@@ -80,8 +80,8 @@ def table_lines(
     return [form.format(*row).rstrip() for row in cut]
 
 
-def print_page(page: Page, folder: Path) -> None:
-    """Print the main result of a report, its numbers, the sections for a terminal, and its folder."""
+def print_page(page: Page, folder: Path | None) -> None:
+    """Print the main result of a report, its numbers, the sections for a terminal, and its folder if any."""
     lines = [page.lead]
     for card in page.cards:
         lines.append(f"{card.name:<24}{card.value}" + (f"  ({card.note})" if card.note else ""))
@@ -89,7 +89,8 @@ def print_page(page: Page, folder: Path) -> None:
         if section.printed:
             lines += [f"{section.title}:", *(f"  {line}" for part in section.parts for line in _lines(part))]
     print("\n".join(lines).translate(PLAIN))
-    print(f"{'results':<24}{folder}")
+    if folder is not None:
+        print(f"{'results':<24}{folder}")
 
 
 def _lines(part: object) -> Sequence[str]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from inertial_estimation.errors import RecordingError, listing, one_line, with_sigma
+from inertial_estimation.errors import RecordingError, listing, one_line
 from inertial_estimation.files.text_file import read_text
 from inertial_estimation.offline.identification_run import JSON_FILE
 from inertial_estimation.replay.results import BASE_ERRORS
@@ -27,13 +27,6 @@ class Value(NamedTuple):
     unit: str = ""  # unit of the value
     sigma: float | None = None  # standard deviation of the value, None where there is none
     smaller_is_better: bool = False  # whether a smaller magnitude is a better result
-
-
-def value_text(value: Value | None) -> str:
-    """Return a value with its standard deviation as text; a hyphen for none."""
-    if value is None or isinstance(value.value, str):
-        return "-" if value is None else str(value.value)
-    return with_sigma(value.value, value.sigma)
 
 
 @dataclass(frozen=True, eq=False)

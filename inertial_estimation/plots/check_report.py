@@ -14,7 +14,7 @@ from inertial_estimation.diagnosis.masses import MassReport
 from inertial_estimation.diagnosis.parts import rate_rows
 from inertial_estimation.diagnosis.table import Table
 from inertial_estimation.figures import INK, MOST_ROWS, Figure, Mark, Panel, Series
-from inertial_estimation.plots.page import BAD, CAUTION, GOOD, Card, Findings, Page, Section, write_page
+from inertial_estimation.plots.page import BAD, CAUTION, GOOD, Card, Findings, Page, Section
 from inertial_estimation.signals import Array, seconds
 from inertial_estimation.spatial import linear_algebra
 
@@ -147,16 +147,12 @@ FIGURES: dict[str, Callable[[Diagnosis], Iterator[Panel]]] = {
 }
 
 
-def write_check_report(path: Path, diagnosis: Diagnosis, source: Mapping[str, Any]) -> Path:
-    """Write the page.
+def check_page(diagnosis: Diagnosis, source: Mapping[str, Any]) -> Page:
+    """Return the page.
 
     Args:
-        path: File to write.
         diagnosis: The diagnosis.
         source: Source of the data: ``bag`` and ``config``.
-
-    Raises:
-        ~inertial_estimation.errors.ConfigurationError: If the file cannot be written.
     """
     findings = diagnosis.findings
     failed, sections = severest_first(findings), list[Section]()
@@ -181,7 +177,7 @@ def write_check_report(path: Path, diagnosis: Diagnosis, source: Mapping[str, An
     lasts = seconds(int(np.ptp(diagnosis.streams.joints.times_ns)))
     cards.append(Card("examined", f"{lasts:.1f} s", diagnosis.robot.setup.robot.model.name))
     title = f"Check of {Path(source['bag']).name}"
-    return write_page(path, Page(title, *_lead(failed, counts), cards, sections))
+    return Page(title, *_lead(failed, counts), cards, sections)
 
 
 def _lead(failed: Sequence[Finding], counts: Mapping[Verdict, int]) -> tuple[str, str]:

@@ -1,7 +1,6 @@
 """Page of a comparison of results: values, differences of their sources, and curves over time."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
@@ -20,7 +19,6 @@ from inertial_estimation.plots.page import (
     Table,
     number,
     with_sigma,
-    write_page,
 )
 from inertial_estimation.plots.replay_figures import TIME_LABEL
 from inertial_estimation.replay.tables import ERRORS_FILE, TELEMETRY_FILES
@@ -29,32 +27,30 @@ from inertial_estimation.signals import Array
 Tables = dict[str, dict[str, Array]]  # tables of one file, by result
 
 
-def write_comparison_report(path: Path, comparison: Comparison) -> Path:
-    """Write the page.
+def comparison_page(comparison: Comparison, *, drawn: bool) -> Page:
+    """Return the page, with the curves over time if they are to be drawn.
 
     Raises:
-        ~inertial_estimation.errors.ConfigurationError: If the file cannot be written.
         ~inertial_estimation.errors.RecordingError: If a table of a result is damaged.
     """
     names, results = comparison.names, comparison.results
-    differing: str | Table = (
-        "Nothing: recordings, files, options, parameters, version and machine are the same."
-    )
+    same = "Nothing: recordings, files, options, parameters, version and machine are the same."
+    differing: Notes | Table = Notes([same])
     if comparison.differences:
         found = [(d.group, d.name, *(text or NO_NUMBER for text in d.values)) for d in comparison.differences]
         differing = Table(("", "name", *names), found, range(2 + len(names)))
     folders = [(r.name, r.kind, str(r.provenance.get("time", NO_NUMBER)), str(r.folder)) for r in results]
     explanation = f"Differences are from {names[0]}. Bold: the best of the results."
     sections = [
-        Section("Values", [explanation, _results(comparison)]),
-        Section("What differs", [differing]),
-        *(Section(figure.title, [figure]) for figure in comparison_figures(comparison)),
+        Section("Values", [explanation, _results(comparison)], printed=True),
+        Section("What differs", [differing], printed=True),
+        *(Section(figure.title, [figure]) for figure in (comparison_figures(comparison) if drawn else ())),
         Section("The results", [Table(("result", "command", "written", "folder"), folders, range(4))]),
     ]
     if comparison.warnings:
         sections.insert(0, Section("Before you compare", [Notes(comparison.warnings, CAUTION)]))
     lead, tone = f"Against {names[0]}: {_lead(comparison)}", CAUTION if comparison.warnings else ""
-    return write_page(path, Page(f"{' and '.join(names[:3])} compared", lead, tone, (), sections))
+    return Page(f"{' and '.join(names[:3])} compared", lead, tone, (), sections)
 
 
 def _lead(comparison: Comparison) -> str:
