@@ -33,7 +33,6 @@ def test_robot_stands_on_its_estimates(robot: RobotLoop) -> None:
     loop = robot.build(seed=3)
     loop.release(QUICK_HOIST_S)
     loop.run(0.5)
-    assert loop.base is not None
     truth = loop.simulation.truth().base
     assert not loop.simulation.fallen
     assert loop.base.state.stamp_ns == truth.stamp_ns
@@ -86,15 +85,3 @@ def test_a_torque_at_its_limit_before_the_robot_falls_is_named_with_its_time():
     assert watch.fall().startswith("the robot fell after 1.4 s")
     assert "knee (first at 1.1 s)" in watch.fall()
     assert "wrist" not in watch.fall()
-
-
-def test_what_is_identified_of_a_trunk_is_shown_beside_the_truth():
-    simulation = SimpleNamespace(
-        robot=SimpleNamespace(model=SimpleNamespace(effortLimit=np.ones(1)), n_base=0, link_names=()),
-        truth=lambda links=(): SimpleNamespace(
-            inertias={name: SimpleNamespace(mass=9.5) for name in links}, stamp_ns=0
-        ),
-    )
-    trunk = SimpleNamespace(estimate=SimpleNamespace(link="trunk", mass=9.4), mass_sigma=0.06)
-    watch = LoopWatch(SimpleNamespace(simulation=simulation, base=None, inertias=None, identified=trunk))
-    assert watch.lines() == ["mass of trunk: 9.400 +- 0.060 kg, true 9.5 kg"]

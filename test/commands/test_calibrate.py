@@ -10,8 +10,6 @@ import yaml
 from support.calibration_scenes import feet_scene, marker_scene
 from support.example_robots import talos
 
-from inertial_estimation.calibration.flat_feet import FlatFeetProblem
-from inertial_estimation.calibration.single_frame import MarkerProblem
 from inertial_estimation.commands.main import main
 from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.node_configs import robot_config
@@ -37,7 +35,6 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def postures() -> tuple[list[str], list[list[object]], "np.ndarray"]:
     scene = marker_scene(np.random.default_rng(3), noise=2e-4, count=40, size=0.05)
-    assert isinstance(scene.problem, MarkerProblem)
     rows = np.hstack([scene.problem.q, scene.problem.positions_C]).tolist()
     return [*JOINTS, "x1", "y1", "z1"], rows, scene.offsets
 
@@ -146,7 +143,6 @@ def test_names_that_do_not_exist(postures, config: Path, tmp_path: Path, argumen
 def feet_table(tmp_path: Path, *, vertical: bool) -> tuple[Path, "np.ndarray", list[str]]:
     scene = feet_scene(np.random.default_rng(4), imus=("imu_link",), use_yaw=False)
     problem = scene.problem
-    assert isinstance(problem, FlatFeetProblem)
     names = list(talos().joint_names)
     rows = []
     for q, R in zip(problem.q[::3], problem.imus[0].R_WI[::3], strict=True):

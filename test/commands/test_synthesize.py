@@ -103,10 +103,7 @@ def test_bag_holds_the_readings_of_the_loop_from_the_hoist_on(bag: Path) -> None
         samples = [entry.sample for entry in recording.entries(["/joint_states"])]
     assert len(samples) == pytest.approx(1000 / 3 * (HOIST_S + STANDING_S), rel=0.02)
     last = next(s for s in reversed(samples) if isinstance(s, JointReading))
-    assert loop.readings is not None
-    assert loop.readings.joints is not None
     assert last.stamp_ns == loop.readings.joints.stamp_ns
-    assert last.effort is not None
     # two loops of one process differ by rounding (1e-10); their noise is 0.3 Nm
     np.testing.assert_allclose(last.effort, loop.readings.joints.effort, rtol=0.0, atol=1e-5)
 

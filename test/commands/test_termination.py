@@ -84,7 +84,6 @@ def demo(tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_demo_that_is_starting_leaves_no_process(demo, number) -> None:
-    assert demo.stdout is not None
     assert any("starting 4 nodes" in line for line in demo.stdout), "the demo ended before"
     assert wait_until(lambda: len(children(demo.pid)) >= NODES)
     nodes = children(demo.pid)
@@ -184,7 +183,6 @@ def test_a_signal_to_the_command_ends_the_viewer(tmp_path: Path) -> None:
         command, env={**os.environ, "PYTHONPATH": path}, stdout=subprocess.PIPE, text=True
     )
     try:
-        assert process.stdout is not None
         assert process.stdout.readline().split() == [str(process.pid), str(recording)]
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=30.0) == -signal.SIGTERM

@@ -16,7 +16,7 @@ from inertial_estimation.configuration.config_file import ConfigFile, load_confi
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, MeasurementError, ModelError, did_you_mean
 from inertial_estimation.files.yaml_file import load_yaml
-from inertial_estimation.parameters import build_config, iterate_parameters, parameter, replace_value, section
+from inertial_estimation.parameters import build_config, parameter, replace_value, section
 from inertial_estimation.signals import ImuSample, JointReading, OrientationSample, WrenchSample
 from inertial_estimation.tilt.config import TiltPipelineConfig
 
@@ -265,12 +265,6 @@ class Config:
     offsets: tuple[float, ...] = parameter((), "Offsets.")
     gate: Gate = section(Gate)
     shared: Shared = section(Shared, prefix="")
-
-
-def test_names_are_dotted_and_merged_sections_have_none():
-    assert [s.name for s in iterate_parameters(Config)] == [
-        "rate", "window", "on", "gains", "offsets", "gate.quantile", "contacts", "mode",
-    ]  # fmt: skip
 
 
 def test_values_round_trip():

@@ -10,9 +10,8 @@ from inertial_estimation.closed_loop.closed_loop import ClosedLoop
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.configuration.node_names import CONTROLLER_NODE
 from inertial_estimation.control.controller import ControlState
-from inertial_estimation.control.references import HEIGHT_RATE, JOINT_RATE, WalkCommand
+from inertial_estimation.control.references import JOINT_RATE, WalkCommand
 from inertial_estimation.control.walking.gait import GaitPhase
-from inertial_estimation.signals import BaseReference
 from inertial_estimation.simulation.config import NOISE_FREE
 from inertial_estimation.simulation.disturbances import Attachment, Push, ball
 
@@ -76,16 +75,6 @@ def test_a_robot_on_its_brakes_is_taken_over_where_it_stands(robot, fault) -> No
     assert loop.simulation.truth().base.p_WB[2] == pytest.approx(height, abs=0.01)
     assert np.abs(loop.simulation.truth().v).max() < 0.05
     assert loop.controller.supervisor.counts.gaps == (fault == "base state lost")
-
-
-def test_a_step_of_the_height_reference_is_tracked_smoothly() -> None:
-    loop, speeds = released("talos"), []
-    run(loop, 0.5)
-    start = loop.simulation.truth().base.p_WB[2]
-    loop.controller.push_base_reference(BaseReference(loop.controller.last.height - 0.06))
-    run(loop, 1.5, lambda loop: speeds.append(loop.simulation.truth().base.v_WB_B[2]))
-    assert loop.simulation.truth().base.p_WB[2] - start == pytest.approx(-0.06, abs=0.003)
-    assert max(np.abs(speeds)) < 1.2 * HEIGHT_RATE
 
 
 HOLD = (1.2, 2.8)  # begins in the first swing [s]

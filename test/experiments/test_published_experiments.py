@@ -127,7 +127,6 @@ def test_a_small_quadruped_finds_a_load_on_its_trunk(go2: RobotLoop) -> None:
     loop.release(HOIST_S)
     loop.run(8.0)
     assert [change.kind for change in loop.load_changes] == ["loaded"]
-    assert loop.identified is not None
     assert loop.identified.converged
     trunk, truth = loop.identified.trunk, loop.simulation.truth(("base",)).inertias["base"]
     assert loop.identified.mass_sigma < 0.1

@@ -355,19 +355,6 @@ def test_a_link_that_is_estimated_from_now_on_leaves_what_waits_as_it_was(panda_
     np.testing.assert_allclose(after, before, atol=1e-6)
 
 
-def test_exported_urdf_carries_the_estimate(panda_learned):
-    pipeline, last = panda_learned
-    estimate = last.links[0].estimate
-    urdf, locked = pipeline.estimated_model().estimated_urdf(), PANDA_VALUES["locked_joints"]
-    robot = ie.RobotModel.from_urdf(urdf, floating_base=False, locked_joints=locked)
-    body = robot.link_body("panda_link7")
-    found = body.T_JL.actInv(body.nominal_J)
-    assert found.mass == pytest.approx(estimate.mass, rel=1e-9)
-    assert np.allclose(found.lever, estimate.com_L, atol=1e-9)
-    assert np.allclose(found.inertia, estimate.inertia_Lcm, atol=1e-8)
-    assert robot.total_mass == pytest.approx(pipeline.total_mass)
-
-
 @pytest.mark.parametrize(
     ("filter_", "phase"), [("information", "LEARNING"), ("information", "HOLDING"), ("linear", "")]
 )

@@ -209,11 +209,6 @@ def normal(count, size=1.0, seed=0):
     return size * np.random.default_rng(seed).normal(size=(count, 4))
 
 
-def test_rows_that_share_a_parameter_share_a_scale():
-    assert row_groups(ROWS)[0] == ("noise.torque", "noise.base_force")
-    assert row_groups(ROWS)[1].tolist() == [0, 0, 1, 1]
-
-
 @pytest.mark.parametrize("size", [0.5, 1.0, 4.0])
 @pytest.mark.parametrize("predicted", [0.0, 0.5])
 def test_the_scale_is_that_of_the_innovations_beyond_what_was_predicted(size, predicted):

@@ -180,14 +180,6 @@ def test_velocities_that_are_not_needed_drop_nothing(velocity):
     np.testing.assert_array_equal(row[columns.v], 50.0 if velocity == 50.0 else np.nan)
 
 
-def test_a_prefix_of_one_part_is_said_although_the_other_has_none():
-    robot = inputs()
-    for k in range(10):
-        robot.push(JOINTS, joints(START + 5 * MS * k, names=tuple(f"left_arm_{name}" for name in LEFT)), 0)
-        robot.push(JOINTS, joints(START + 5 * MS * k, names=RIGHT), 0)
-    assert "the prefix 'left_arm_', which is removed" in said_of(robot, 45)
-
-
 @pytest.mark.parametrize(
     ("config", "efforts", "sent", "said"),
     [

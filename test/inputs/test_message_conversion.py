@@ -186,7 +186,7 @@ def test_joint_arrays_of_another_length_than_the_names_are_refused(family, field
 @pytest.mark.parametrize("kind", KINDS)
 @given(st.data())
 @settings(max_examples=30, deadline=None)
-def test_changed_bytes_are_read_or_refused_and_nothing_else(family, kind, data):
+def test_changed_bytes_are_read_or_refused_and_nothing_else(kind, data):
     """A driver may send any bytes: names that are not UTF-8, lengths beyond the end."""
     read, value = reader_of(kind), data.draw(VALUES[kind])
     raw = bytearray(Rosbags.serialize(CONVERSIONS[kind].to_msg(value, empty_message(STORE, kind), "f"), kind))

@@ -246,14 +246,6 @@ def test_a_lost_input_delays_steps_by_no_more_than_the_wait_and_then_not_at_all(
     assert len(seen) > 480
 
 
-def test_gaps_are_not_interpolated_over():
-    robot = inputs(parameters(inputs__timeout=2.0), steps=Steps(IMU, max_gap=0.1))
-    samples = [sample for one in feed(robot, 1.0, drop=(1,)) for sample in one.ready()]
-    missing = [1e-9 * (s.time_ns - START) for s in samples if s.missing]
-    assert 0.2 < min(missing) < 0.21
-    assert 0.59 < max(missing) < 0.605
-
-
 @pytest.mark.parametrize(("driver", "lost"), [(JOINTS, ()), (IMU, (2,))])
 def test_a_step_with_a_window_has_all_rows_up_to_a_sixth_of_a_period_before_its_end(driver, lost):
     """Also of a stream that has just come back: the period is not its gap."""

@@ -18,21 +18,6 @@ URDF = robot_xml(
 )
 
 
-def test_fixed_links_make_one_body():
-    robot = RobotModel.from_urdf(URDF)
-    tool, lower = robot.link_body("tool"), robot.link_body("lower")
-    assert tool.joint_id == lower.joint_id
-    assert tool.nominal_J.mass == pytest.approx(1.5)
-    np.testing.assert_allclose(tool.T_JL.translation, [0, 0, 0.5])
-
-
-@pytest.mark.parametrize("floating_base", [True, False])
-def test_masses_add_up_and_a_fixed_base_has_no_velocity(floating_base):
-    robot = RobotModel.from_urdf(URDF, floating_base=floating_base)
-    assert robot.total_mass == pytest.approx(sum(MASSES.values()))
-    assert (robot.n_base, robot.model.nv, robot.n_joints) == ((6, 9, 3) if floating_base else (0, 3, 3))
-
-
 def test_positions_reach_their_joints_even_past_a_continuous_one():
     robot = RobotModel.from_urdf(URDF)
     q = np.array([0.3, -0.4, 2.5])
@@ -141,12 +126,3 @@ def test_frame_is_where_the_link_of_a_urdf_with_the_same_origin_is() -> None:
     described = RobotModel.from_urdf(WITH_SOLE)
     np.testing.assert_allclose(placement(added, "sole"), placement(described, "sole"), atol=1e-12)
     assert added.total_mass == described.total_mass
-
-
-def test_contact_and_imu_may_be_such_frames() -> None:
-    frames = AddedFrames(("sole", "sensor"), ("shank", "base"), (*POSE, *POSE))
-    config = RobotConfig(frames=frames, contacts=("foot",), contact_frames=("sole",), imu_frame="sensor")
-    setup = robot_from_config(config, WITHOUT_SOLE)
-    assert setup.contacts[0].frame == "sole"
-    assert setup.imu is not None
-    np.testing.assert_allclose(setup.imu.T_JI.translation, POSE[:3])

@@ -116,7 +116,6 @@ def test_a_bag_of_ros_1_is_read(tmp_path: Path) -> None:
     with ie.BagRecording(tmp_path / "old.bag") as bag:
         (entry,) = bag.entries(["/joint_states"])
     reading = entry.sample
-    assert isinstance(reading, ie.JointReading)
     assert (entry.log_ns, reading.stamp_ns, reading.names) == (START + 5, START, ("a",))
     np.testing.assert_array_equal([reading.position, reading.velocity, reading.effort], [[0.1], [0.2], [3.0]])
     content = (tmp_path / "old.bag").read_bytes()
@@ -190,12 +189,10 @@ def test_steps_are_read_back_in_the_order_of_their_times(tmp_path: Path) -> None
     bag.touch()
     for place in (tmp_path, bag):
         truth = read_truth(place)
-        assert truth is not None
         mass, _x, _y, com_z = truth.over_time("arm", np.array([-1.0, 2.9, 3.0, 9.0])).T
         np.testing.assert_array_equal(mass, [2, 2, 7, 7])
         np.testing.assert_allclose(com_z, 0.3 * mass)
         end = truth.at_end("arm")
-        assert end is not None
         np.testing.assert_array_equal(end.inertia_Lcm, steps[0].inertia.inertia_Lcm)
         assert truth.at_end("leg") is None
 

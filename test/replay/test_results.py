@@ -170,7 +170,6 @@ def test_rows_that_are_no_measured_torque_do_not_hide_the_error_of_the_others() 
     measured, off = (np.column_stack((part, slow)) for part in (np.full(400, np.nan), 9.0 * slow))
     series = TorqueSeries(stamps, ("base_force_z", "elbow"), measured, off * [1.0, 0.1])
     smooth = series.low_passed()
-    assert smooth is not None
     assert np.isnan(smooth.measured[:, 0]).all()
     np.testing.assert_allclose(smooth.measured[50:350, 1], slow[50:350], atol=1e-3)
     assert series.relative_error() == pytest.approx(0.1, rel=1e-6)

@@ -202,7 +202,6 @@ def test_a_link_without_its_mesh_is_a_bone_that_ends_at_the_next_joint(tmp_path:
     assert not shapes_of(text, "frame"), "what has no shape stays so"
     (bone,) = shapes_of(text, "a")
     origin = fromstring(text).find("link/visual/origin")
-    assert origin is not None
     centre, rpy = (np.array(list(map(float, origin.get(name, "").split()))) for name in ("xyz", "rpy"))
     axis = rotation_from_roll_pitch_yaw(*rpy)[:, 2]
     end = np.array([0.3, -0.2, 0.4])
