@@ -32,16 +32,12 @@ def exists(name: str) -> bool:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_modules_named_in_a_page_exist(page: Path) -> None:
-    named = set(MODULE.findall(page.read_text(encoding="utf-8"))) - EXAMPLES
+def test_modules_named_in_a_page_and_files_linked_from_it_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    named = set(MODULE.findall(text)) - EXAMPLES
     named = {name.removeprefix("./") for name in named if "NAME" not in name}  # of a list of files to add
     assert not sorted(name for name in named if not exists(name))
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_files_linked_from_a_page_exist(page: Path) -> None:
-    links = LINK.findall(page.read_text(encoding="utf-8"))
-    assert not [link for link in links if not (page.parent / link).exists()]
+    assert not [link for link in LINK.findall(text) if not (page.parent / link).exists()]
 
 
 def test_every_page_is_in_the_site() -> None:
@@ -57,7 +53,7 @@ def test_every_public_name_is_in_the_page_of_the_api() -> None:
     assert sorted(documented) == sorted(set(inertial_estimation.__all__) - {"__version__"})
 
 
-README = Path(__file__).resolve().parents[1] / "README.md"
+README = ROOT / "README.md"
 
 
 def test_the_library_example_runs_and_prints_verticals(capsys):

@@ -9,22 +9,20 @@ import pytest
 pin = pytest.importorskip("pinocchio", reason="needs Pinocchio")
 
 from geometry_msgs.msg import InertiaStamped
+from support.urdf import joint_xml, link_xml, robot_xml
 
 from inertial_estimation.inputs.messages import inertia_to_msg
 from inertial_estimation.signals import LinkInertia, StampedInertia
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "into_your_stack.md"
-URDF = """<robot name="arm">
-  <link name="base"/>
-  <joint name="elbow" type="revolute"><parent link="base"/><child link="forearm"/><axis xyz="0 1 0"/>
-    <limit lower="-2" upper="2" effort="50" velocity="5"/></joint>
-  <link name="forearm"><inertial><mass value="2"/><origin xyz="0.2 0.01 -0.03" rpy="0.1 0.2 0.3"/>
-    <inertia ixx="0.02" iyy="0.03" izz="0.025" ixy="0.003" ixz="-0.002" iyz="0.001"/></inertial></link>
-  <joint name="mount" type="fixed"><parent link="forearm"/><child link="hand"/>
-    <origin xyz="0.4 0 0.1" rpy="0 0 1.5707963267948966"/></joint>
-  <link name="hand"><inertial><mass value="0.5"/><origin xyz="0 0.05 0"/>
-    <inertia ixx="0.001" iyy="0.001" izz="0.001" ixy="0" ixz="0" iyz="0"/></inertial></link>
-</robot>"""
+TENSOR = {"moments": (0.02, 0.03, 0.025), "products": (0.003, -0.002, 0.001), "rpy": "0.1 0.2 0.3"}
+URDF = robot_xml(
+    link_xml("base"),
+    link_xml("forearm", 2, "0.2 0.01 -0.03", **TENSOR),
+    joint_xml("elbow", "base", "forearm"),
+    link_xml("hand", 0.5, "0 0.05 0", 3 * [0.001]),
+    joint_xml("mount", "forearm", "hand", xyz="0.4 0 0.1", rpy="0 0 1.5707963267948966", kind="fixed"),
+)
 
 
 def snippet(marker):

@@ -160,7 +160,7 @@ def test_a_factor_of_the_noise_leaves_what_the_offset_of_the_accelerometer_expla
 
 
 def test_an_offset_that_returns_keeps_a_bounded_variance_and_is_forgotten():
-    state, drift, k, T = random_state(np.random.default_rng(8)), 0.01, 1.0 / 200.0, 0.02
+    state, drift, k, T = random_state(np.random.default_rng(8)), 0.01, 1.0 / 200.0, 0.1
     noise = ProcessNoise(0.0, 0.0, 0.0, drift**2, k)
     before = state.offset.copy()
     for _ in range(round(1.0 / (k * T))):
