@@ -265,15 +265,6 @@ def test_gyroscope_and_efforts_are_drawn_over_what_feet_and_description_say(stan
         assert np.std((seen.y - expected.y)[known]) < 0.5 * np.std(expected.y[known])
 
 
-def test_a_delay_is_most_probable_where_it_was_found(standing):
-    (delays,) = standing["Time offsets"].values()
-    for label, curve in delays.items():
-        found_ms = float(label.split()[-2])
-        assert abs(curve.x[np.nanargmax(curve.y)] - found_ms) <= np.diff(curve.x).max() or not np.nanstd(
-            curve.y
-        )
-
-
 def test_the_mass_that_is_named_is_apart_from_the_others_with_its_error_inside_its_bar():
     (masses,) = drawn(recorded("panda", 8.0), 1.666555, 2.566555)["Masses"].values()
     (low,), (high,) = masses["named above"].low, masses["named above"].high

@@ -1,7 +1,6 @@
 """Metrics and tables say what the estimates were; torque errors of an arm."""
 
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -21,7 +20,7 @@ from inertial_estimation.simulation.config import NOISE_FREE
 from inertial_estimation.synthetic.synthetic_robots import synthetic_robot
 
 
-def test_what_is_not_known_is_an_empty_field_beside_a_time(tmp_path: Path) -> None:
+def test_what_is_not_known_is_an_empty_field_beside_a_time(tmp_path):
     write_result_table(tmp_path / "t.csv", {"time_s": np.array([0.5]), "error": np.array([np.nan])})
     assert (tmp_path / "t.csv").read_text().splitlines()[1] == "0.500000,"
 
@@ -98,35 +97,31 @@ def test_an_implausible_number_is_told_with_what_to_check():
 
 
 @pytest.fixture(scope="module")
-def recording() -> ie.MemoryRecording:
+def recording():
     timing = ie.Timing(duration_s=3.0, rate_hz=500.0)
     truth = ie.synthetic_truth("panda", timing, np.random.default_rng(0), payload_time_s=None)
     return ie.measure(truth, NOISE_FREE, np.random.default_rng(0))
 
 
 @pytest.fixture(scope="module")
-def robot() -> ie.RobotModel:
+def robot():
     spec = synthetic_robot("panda")
     return ie.RobotModel.from_urdf(
         ie.read_urdf(spec.urdf), floating_base=False, locked_joints=spec.locked_joints
     )
 
 
-def readings(recording: ie.MemoryRecording) -> list[ie.JointReading]:
+def readings(recording):
     return [e.sample for e in recording.messages if isinstance(e.sample, ie.JointReading)]
 
 
-def error(
-    robot: ie.RobotModel, samples: list[ie.JointReading], friction: dict[str, float], window: float = 0.0
-) -> float:
+def error(robot, samples, friction, window=0.0):
     config = RobotConfig(effort_window=window)
     return prediction_error(robot, samples, friction, joints=robot.joint_names, config=config)
 
 
 @pytest.mark.parametrize("velocity", [None, np.full(7, np.nan), np.zeros(7)])
-def test_true_model_predicts_the_torques_with_and_without_velocities(
-    recording: ie.MemoryRecording, robot: ie.RobotModel, velocity: np.ndarray | None
-) -> None:
+def test_true_model_predicts_the_torques_with_and_without_velocities(recording, robot, velocity):
     samples = readings(recording)
     assert error(robot, samples, {}) < 1e-3
     assert error(robot, [replace(r, velocity=velocity) for r in samples], {}) < 1e-3
@@ -134,9 +129,7 @@ def test_true_model_predicts_the_torques_with_and_without_velocities(
     assert error(robot, louder, {}) == pytest.approx(0.2, abs=1e-3)  # relative to what is measured
 
 
-def test_efforts_that_were_smoothed_before_they_were_recorded(
-    recording: ie.MemoryRecording, robot: ie.RobotModel
-) -> None:
+def test_efforts_that_were_smoothed_before_they_were_recorded(recording, robot):
     samples = readings(recording)[::4]
     efforts = np.array([r.effort for r in samples])
     box = np.ones(51) / 51
@@ -150,9 +143,7 @@ def test_efforts_that_were_smoothed_before_they_were_recorded(
     assert unaware > 10.0 * aware
 
 
-def test_friction_in_the_torques_is_explained_by_the_same_friction(
-    recording: ie.MemoryRecording, robot: ie.RobotModel
-) -> None:
+def test_friction_in_the_torques_is_explained_by_the_same_friction(recording, robot):
     friction = {"panda_joint2/viscous": 8.0, "panda_joint4/offset": 2.0}
     rough = []
     for r in readings(recording):
@@ -164,7 +155,7 @@ def test_friction_in_the_torques_is_explained_by_the_same_friction(
     assert error(robot, rough, friction) < 2e-3
 
 
-def test_rows_that_are_no_measured_torque_do_not_hide_the_error_of_the_others() -> None:
+def test_rows_that_are_no_measured_torque_do_not_hide_the_error_of_the_others():
     stamps = 10_000_000 * np.arange(400, dtype=np.int64)
     slow = 1.0 + np.sin(4e-9 * stamps)
     measured, off = (np.column_stack((part, slow)) for part in (np.full(400, np.nan), 9.0 * slow))
