@@ -67,6 +67,11 @@ def listing(names: Iterable[str], *, limit: int = 60) -> str:
     return shown if len(known) <= limit else f"{shown}, ... ({len(known) - limit} more)"
 
 
+def counted(count: int, noun: str) -> str:
+    """Return a number of things in words: 1 message, 2 messages."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def to_sigma(value: float, sigma: float | None) -> str:
     """Return a number to the second digit of its standard deviation, or to four digits; "-" for none."""
     if not math.isfinite(value):

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from typing import Any, TypeVar, get_type_hints
 
-from inertial_estimation.errors import ConfigurationError, listing, one_line
+from inertial_estimation.errors import ConfigurationError, counted, listing, one_line
 
 MOST_LISTED = 12  # names of an error message
 _SPEC = "inertial_estimation.parameter"
@@ -149,7 +149,7 @@ def build_config(
             problems.append(f"{error}{origin}")
     if problems:
         source = f" in {where}" if where else ""
-        raise ConfigurationError(f"{len(problems)} bad parameter(s){source}: " + "; ".join(problems))
+        raise ConfigurationError(f"{counted(len(problems), 'bad parameter')}{source}: " + "; ".join(problems))
     return _assemble(config_class, checked, "")
 
 

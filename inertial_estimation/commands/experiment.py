@@ -8,7 +8,7 @@ import sys
 from inertial_estimation import __version__
 from inertial_estimation.commands.provenance import versions_of
 from inertial_estimation.commands.terminal import drawing, progress_bar, table_lines
-from inertial_estimation.errors import ConfigurationError, InertialEstimationError
+from inertial_estimation.errors import ConfigurationError, InertialEstimationError, counted
 from inertial_estimation.experiments import registry
 from inertial_estimation.experiments.registry import ALL, Experiment, find_experiment
 from inertial_estimation.experiments.result import ExperimentResult, TableRow, result_document
@@ -83,10 +83,9 @@ def _run_one(experiment: Experiment, args: argparse.Namespace, workers: Workers)
 
 def result_lines(experiment: Experiment, result: ExperimentResult, *, quick: bool = False) -> list[str]:
     """Return name and source, table, verdict and facts as lines of text."""
-    count = len(result.seeds)
     return [
         f"{experiment.name}: {experiment.summary}",
-        f"  {experiment.source}; {count} seed{'s' if count != 1 else ''}",
+        f"  {experiment.source}; {counted(len(result.seeds), 'seed')}",
         *(["  QUICK: shortened; exercises everything, proves nothing"] if quick else []),
         *table_lines([HEADER, *(_cells(row) for row in result.rows)], indent=2),
         f"  {result.verdict}",

@@ -13,6 +13,7 @@ from inertial_estimation.diagnosis.finding import Finding, Verdict, severest_fir
 from inertial_estimation.diagnosis.masses import MassReport
 from inertial_estimation.diagnosis.parts import rate_rows
 from inertial_estimation.diagnosis.table import Table
+from inertial_estimation.errors import counted
 from inertial_estimation.figures import INK, MOST_ROWS, Figure, Mark, Panel, Series
 from inertial_estimation.plots.page import BAD, CAUTION, GOOD, Card, Findings, Page, Section
 from inertial_estimation.signals import Array, seconds
@@ -165,8 +166,7 @@ def check_page(diagnosis: Diagnosis, source: Mapping[str, Any]) -> Page:
     for title, verdict in (("What is in order", Verdict.OK), ("What cannot be decided", Verdict.UNKNOWN)):
         own = [one for one in findings if one.verdict is verdict]
         if own:
-            count = f"{len(own)} check{'s' if len(own) > 1 else ''}"
-            sections.append(Section(title, [Section(count, [Findings(own)])]))
+            sections.append(Section(title, [Section(counted(len(own), "check"), [Findings(own)])]))
     for title, draw in FIGURES.items():
         panels = list(draw(diagnosis))
         if panels:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from inertial_estimation.errors import counted
 from inertial_estimation.figures import GREY, Figure, Mark, Panel, Series, Span
 from inertial_estimation.plots.page import (
     CAUTION,
@@ -54,7 +55,7 @@ def _lead(result: TuningResult) -> str:
         return f"{node}: the present values stay; the held-out data support no other ones."
     before, after = (result.objective.displayed(s) for s in (result.held_out.shipped, result.held_out.tuned))
     unit = f" {result.objective.unit}" if result.objective.unit else ""
-    values = f"{count} value{'s' if count > 1 else ''}"
+    values = counted(count, "value")
     return f"{node}: {values} changed, on held-out data {number(before)} → {number(after)}{unit}."
 
 

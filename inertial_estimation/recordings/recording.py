@@ -15,6 +15,7 @@ from inertial_estimation.errors import (
     MeasurementError,
     MissingDependencyError,
     RecordingError,
+    counted,
     did_you_mean,
     listing,
     one_line,
@@ -125,7 +126,7 @@ class BagFile:
             self.close()
             raise RecordingError(f"{cannot}; {one_line(second)}") from error
         if self.reader is None or reader.message_count != self.reader.message_count:
-            lost = f"{damaged} damaged chunk(s) and " if damaged else ""
+            lost = f"{counted(damaged, 'damaged chunk')} and " if damaged else ""
             length_s = seconds(reader.end_time - 1 - reader.start_time)
             self._warnings.append(
                 f"{cannot}; {reader.message_count} messages over {length_s:.3f} s can be read, "

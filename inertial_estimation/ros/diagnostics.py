@@ -7,6 +7,7 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.node import Node
 
+from inertial_estimation.errors import counted
 from inertial_estimation.recordings.watch_record import REPORT_PERIOD
 from inertial_estimation.ros.messages import health_to_msg
 from inertial_estimation.ros.qos import create_output
@@ -74,10 +75,11 @@ class InputCounter:
             level = HealthLevel.ERROR
             message = f"no message for {self._silent_periods * REPORT_PERIOD:g} s, by the machine's own clock"
         elif malformed:
-            level, message = HealthLevel.WARN, f"{malformed} malformed message(s): {self._newest_malformed}"
+            level = HealthLevel.WARN
+            message = f"{counted(malformed, 'malformed message')}: {self._newest_malformed}"
         elif lost:
             level = HealthLevel.WARN
-            message = f"{lost} message(s) lost on the network or from a full queue"
+            message = f"{counted(lost, 'message')} lost on the network or from a full queue"
         return Health(f"topic {self.topic}", level, message, values)
 
 

@@ -16,7 +16,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
 
-from inertial_estimation.errors import MeasurementError
+from inertial_estimation.errors import MeasurementError, counted
 from inertial_estimation.ros.diagnostics import InputCounter
 from inertial_estimation.ros.qos import SENSOR_INPUT, create_input
 from inertial_estimation.signals import NANOSECONDS, Health, HealthLevel, seconds
@@ -88,7 +88,7 @@ class ReadingDelay:
         values = {"dropped unread": str(self.dropped), "shortest wait [s]": f"{wait_s:.4f}"}
         level, message = HealthLevel.WARN, "in time"
         if fresh:
-            message = f"{fresh} message(s) dropped unread, so that the others are not stale: {REMEDY}"
+            message = f"{counted(fresh, 'message')} dropped unread to keep the others fresh: {REMEDY}"
         elif wait_s > self.timeout + 2.0 * self.period:
             message = f"messages wait for {wait_s:.2f} s and longer before they are read: {REMEDY}"
         else:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
-from inertial_estimation.errors import ModelError
+from inertial_estimation.errors import ModelError, counted
 from inertial_estimation.models.imu import ImuMount
 from inertial_estimation.models.measurement_rows import CONTACT_LEVER
 from inertial_estimation.models.robot_model import RobotModel
@@ -103,9 +103,8 @@ class IdealSensors:
             A = J[:, :n_base].T * self._scale
             scaled = linear_algebra.pinv(A) @ force[:n_base]
             if np.abs(A @ scaled - force[:n_base]).max() > 1e-6 * max(1.0, np.abs(force[:n_base]).max()):
-                raise ModelError(
-                    f"{len(wrenches)} point contact(s) cannot carry this motion, expected three or more"
-                )
+                feet = counted(len(wrenches), "point contact")
+                raise ModelError(f"{feet} cannot carry this motion, expected three or more")
             wrenches = (self._scale * scaled).reshape(-1, 6)
             force -= J.T @ wrenches.ravel()
         f_I, w_I = np.zeros(3), np.zeros(3)

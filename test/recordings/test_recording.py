@@ -392,7 +392,7 @@ def test_a_chunk_with_a_flipped_bit_is_left_out(tmp_path: Path, place: str) -> N
     assert len(messages) > 0.3 * COUNT
     assert (messages[0] == whole[0]) is (place == "middle")
     assert messages[-1] == whole[-1]
-    assert "1 damaged chunk(s)" in warnings[0]
+    assert "1 damaged chunk and" in warnings[0]
 
 
 @pytest.mark.parametrize(

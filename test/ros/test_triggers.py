@@ -212,7 +212,7 @@ class Listener:
 
 def test_the_telemetry_of_a_node_is_that_of_a_replay(recording, replayed, live_node):
     live, listener = live_node("tilt_observer", "timer"), Listener()
-    live.node._telemetry._figures._publisher = listener
+    live.node._telemetry._output._publisher = listener
     live.node._publish = partial(TiltObserverNode._publish, live.node)
     send_all(live, recording, "timer", 37)
     built, run = replayed("tilt_observer")
