@@ -21,6 +21,7 @@ from inertial_estimation.calibration.problem import CalibrationConfig, Calibrati
 from inertial_estimation.calibration.single_frame import MarkerProblem, PlaneProblem
 from inertial_estimation.calibration.solver import fit_local, offset_knowledge, solve
 from inertial_estimation.experiments.registry import find_experiment
+from inertial_estimation.experiments.yamane_kinematic import kinematic_trial
 from inertial_estimation.files.outputs import json_text
 from inertial_estimation.models.chain_kinematics import ChainKinematics
 from inertial_estimation.offline.calibration_setup import write_offsets
@@ -169,6 +170,17 @@ def test_only_joints_between_the_frames_move_them() -> None:
         ChainKinematics(robot, reference="base_link", frames=["base_link"])
     with pytest.raises(ie.ModelError, match="no frame 'tail'"):
         ChainKinematics(robot, reference="base_link", frames=["tail"])
+
+
+def test_without_noise_the_soles_are_flat_and_the_offsets_are_found() -> None:
+    trial = kinematic_trial(0, duration_s=32.0, imu_noise_deg=0.0, joint_noise_deg=0.0)
+    assert len(trial.offsets) == 14
+    sigma = np.array([channel.sigma for channel in trial.problem.channels])
+    _, local = fit_local(trial.problem, trial.offsets, sigma)
+    assert np.abs(trial.problem.heights(trial.offsets, local)).max() < 1e-7
+    _, local = fit_local(trial.problem, np.zeros(14), sigma)
+    assert np.abs(trial.problem.heights(np.zeros(14), local)).max() > 1e-3
+    assert np.abs(trial.fit(1.8).x - trial.offsets).max() < 1e-6
 
 
 @pytest.mark.experiment

@@ -53,6 +53,19 @@ def test_feet_do_not_move(talos: Truth, sole: str) -> None:
     assert abs(first.translation[2]) < 1e-12  # on the ground
 
 
+def test_velocities_are_derivatives_of_positions(talos: Truth, panda: Truth) -> None:
+    fine = ie.Timing(duration_s=0.6, rate_hz=1000.0, rest_s=0.0, fade_s=0.4)
+    for name in ("talos", "panda"):
+        truth = ie.synthetic_truth(name, fine, np.random.default_rng(5), payload_time_s=None)
+        model, h = truth.robot.model, 1e-3
+        for k in range(100, 500, 70):  # not at 0.4 s, where the fade-in ends with a step in jerk
+            before, now, after = truth.states[k - 1 : k + 2]
+            v = pin.difference(model, before.q, after.q) / (2 * h)
+            a = (after.v - before.v) / (2 * h)
+            np.testing.assert_allclose(now.v, v, atol=2e-4)
+            np.testing.assert_allclose(now.a, a, atol=2e-3)
+
+
 @pytest.mark.parametrize("name", ["talos", "panda"])
 def test_readings_reproduce_the_acceleration(name: str, talos: Truth, panda: Truth) -> None:
     """Forward dynamics (ABA) driven by the recorded torques and wrenches gives the acceleration back."""
