@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from inertial_estimation.diagnosis.finding import Verdict, severest_first
-from inertial_estimation.errors import listing
+from inertial_estimation.errors import counted, listing
 from inertial_estimation.inertial.noise import noise_sentence
 from inertial_estimation.payload.estimate import Phase
 from inertial_estimation.plots.page import (
@@ -66,14 +66,15 @@ def _lead(results: ReplayResults) -> tuple[str, str]:
         suspects = list(dict.fromkeys(f"{one.check} of {one.subject}" for one in failed))
         check = listing(suspects or ["signs", "units", "the description"], limit=3)
         return f"The estimates are implausible: {reasons}. Check {check}.", BAD
-    news = [f"Data and description agree: {fine} checks are fine" if fine else "Too few data for checks"]
+    agree = "Data and description agree: " if not warnings else ""
+    news = [f"{agree}{counted(fine, 'check')} found nothing" if fine else "Too few data for checks"]
     if "tilt_error_deg" in metrics:
         news.append(f"the tilt is within {metrics['tilt_error_deg']['rms']:.2f} deg (rms) of the reference")
     elif "tilt_sigma_deg" in metrics:
         news.append(f"the tilt is known to {metrics['tilt_sigma_deg']:.2g} deg (sigma)")
     if "total_mass_kg" in metrics:
         news.append(f"the masses add up to {metrics['total_mass_kg']:.4g} kg")
-    some = f" {warnings} of the checks gave a warning, see below." if warnings else ""
+    some = f" {counted(warnings, 'check')} gave a warning, see below." if warnings else ""
     return f"{', '.join(news)}.{some}", CAUTION if warnings > fine else GOOD
 
 
