@@ -122,6 +122,7 @@ class Estimate(NamedTuple):
     sigmas: Array  # standard deviations of the amplitudes
     evidence: float  # log Bayes factor of the cause against no cause
     explained: float  # share of the unexplained variance that the cause explains
+    systematic: float  # the same share of what the variance exceeds that of the noise by
     worsens: bool = False  # whether it enlarges the residuals of the base, or those of the joints
 
 
@@ -139,7 +140,7 @@ class Cause:
     inertia: float = 0.0  # its described rotational inertia, the mean about all axes [kg m^2]
     reach: float = 0.0  # extent of the robot, the largest possible shift of a centre of mass [m]
     place: range = range(0)  # indices of its columns among those of all causes
-    estimate: Estimate = Estimate(np.zeros(1), np.zeros(1), 0.0, 0.0)
+    estimate: Estimate = Estimate(np.zeros(1), np.zeros(1), 0.0, 0.0, 0.0)
 
     def variants(self) -> Iterator["Cause"]:
         """Yield the variants of a link: mass; with first moments; with all inertia; inertia alone."""
@@ -184,7 +185,7 @@ class Cause:
     def counts(self) -> bool:
         """Whether it explains enough, and its size probably exceeds the smallest one that matters."""
         large = abs(self.size) > self.matters + LIKELY * self.sigma
-        return self.estimate.explained >= self.kind.explains and (large or self.shift > SHIFTED)
+        return self.estimate.systematic >= self.kind.explains and (large or self.shift > SHIFTED)
 
     @property
     def is_wrong(self) -> bool:

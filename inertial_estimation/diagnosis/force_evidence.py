@@ -99,7 +99,7 @@ def fit_forces(system: Problem, crude: float = 1.0) -> ForceFit:
     explained = float(b[known] @ solved[:, -1])
     log_det = float(np.linalg.slogdet(inner)[1]) + 2.0 * float(np.log(prior).sum())
     left = max(power - explained, 1e-12)
-    tried = [[_judged(one, S, g, left) for one in cause.variants()] for cause in blocks]
+    tried = [[_judged(one, S, g, left, count) for one in cause.variants()] for cause in blocks]
     causes = sorted(map(_most_probable, tried), key=lambda one: one.estimate.evidence, reverse=True)
     changes = np.zeros((A.shape[2], len(causes)))  # of all columns, by each cause
     for i, cause in enumerate(causes):
@@ -190,8 +190,8 @@ def _most_probable(variants: list[Cause]) -> Cause:
     return max([*without, *spread], key=lambda one: one.estimate.evidence)
 
 
-def _judged(cause: Cause, S: Array, g: Array, left: float) -> Cause:
+def _judged(cause: Cause, S: Array, g: Array, left: float, noise: float) -> Cause:
     amplitude, covariance, odds = gained(S[np.ix_(cause.place, cause.place)], g[cause.place], cause.prior)
-    explained = min(float(g[cause.place] @ amplitude) / left, 1.0)
-    sigmas = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    return replace(cause, estimate=Estimate(amplitude, sigmas, float(odds), explained))
+    power = min(float(g[cause.place] @ amplitude), left)
+    sigmas, share = np.sqrt(np.maximum(np.diag(covariance), 0.0)), power / max(left - noise, power, 1e-12)
+    return replace(cause, estimate=Estimate(amplitude, sigmas, float(odds), power / left, share))

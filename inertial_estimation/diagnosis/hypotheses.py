@@ -24,7 +24,7 @@ from inertial_estimation.diagnosis.parts import (
     torque_columns,
     whole_body_rows,
 )
-from inertial_estimation.diagnosis.table import DOWN, Change, Gravity, Robot, Table, exchange, rms
+from inertial_estimation.diagnosis.table import Change, Gravity, Robot, Table, exchange, rms
 from inertial_estimation.inputs.config import JOINT_UNITS
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.models.imu import STANDARD_GRAVITY
@@ -222,7 +222,11 @@ def effort_hypotheses(table: Table, suspect: Mask) -> Iterator[Hypothesis]:
         words = (
             f"the base were tilted by {angle:.0f} deg, gravity ({x:.2f}, {y:.2f}, {z:.2f}) m/s^2 in its axes"
         )
-        remedy = "is the base mounted as described? Correct the rpy of the joint that fixes it"
+        roll, pitch = math.atan2(-y, -z), math.atan2(x, math.hypot(y, z))
+        remedy = (
+            "is the base mounted as described? Correct the rpy of the joint that fixes it: its root link has "
+            f"a roll of {roll:.2f} and a pitch of {pitch:.2f} rad"
+        )
         change = Change(gravity=gravity)
         if angle > TILTED:
             yield Hypothesis("base mounting", "description", words, remedy, change, 3.0, angle, "deg", **how)
@@ -239,9 +243,7 @@ def _gravity(table: Table) -> Gravity | None:
     y, X, _prior, joints, rows, size = columns
     q, robot = table.signals.q[rows], table.robot.setup.robot
     G = np.array([gravity_columns(robot, one)[joints] for one in q])
-    left = (y - X[:, :, 0]) * size + G @ (
-        DOWN if table.sent.gravity is None else np.array(table.sent.gravity)
-    )
+    left = (y - X[:, :, 0]) * size + G @ np.array(table.sent.gravity)
     g = linear_algebra.pinv(G.reshape(-1, 3), 1e-3) @ left.ravel()
     x, y, z = (STANDARD_GRAVITY / max(float(np.linalg.norm(g)), 1e-9) * g).tolist()
     return x, y, z

@@ -121,10 +121,8 @@ def _weighed(fit: ForceFit, rows: ForceRows) -> Finding:
         share = float(np.median(shares))
         within = WRENCH.tolerance / math.sqrt(len(rows.contacts)) if rows.contacts else sigma
         sigma = math.hypot(within, float(rms(shares - share)))
-    known, amount = (
-        sigma < LINK.matters,
-        f"{float(to_sigma(100 * share, 100 * sigma)):+g} %, sigma {rounded(100 * sigma)} %",
-    )
+    amount = f"{float(to_sigma(100 * share, 100 * sigma)):+g} %, sigma {rounded(100 * sigma)} %"
+    known = sigma < LINK.matters
     if rows.n_base and abs(share) > max(OF_ROBOT.wrong, HEAVIER_SIGMAS * sigma):
         link = next((c for c in fit.causes if c.kind is LINK and c.size * share > 0.0), whole)
         place = f", most likely on '{link.subject}'" if link is not whole else ""

@@ -357,10 +357,8 @@ def torques(table: Table) -> Part | None:
     # prediction that is right as it is needs no coefficients, and pays no penalty for them.
     exact = most_probable(y - X[:, :, 0], X[:, :, :0], np.zeros(0), np.zeros(0))
     tolerant = _dissipating(y, X, EXPECTED, prior, dq)
-    logs, left = (
-        np.logaddexp(exact.log, tolerant.log),
-        np.where(exact.log > tolerant.log, exact.left, tolerant.left),
-    )
+    logs = np.logaddexp(exact.log, tolerant.log)
+    left = np.where(exact.log > tolerant.log, exact.left, tolerant.left)
     if (poor := left > AGREES).any():
         own, zeros = _own_functions(table, rows, joints[poor]), np.zeros(ORDER + 1)
         carried = np.minimum(1.0, (rms(X[:, :, 0]) * size).max() / size[poor])[:, None]

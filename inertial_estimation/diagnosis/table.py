@@ -28,7 +28,7 @@ from inertial_estimation.spatial.rotations import exp_so3, skews
 
 Indices = NDArray[np.int64]
 Gravity: TypeAlias = tuple[float, float, float]  # [m/s^2]
-DOWN = np.array([0.0, 0.0, -STANDARD_GRAVITY])
+DOWN: Gravity = (0.0, 0.0, -STANDARD_GRAVITY)
 STEP_S = 0.02  # time between two windows [s]
 SHORTEST_S, LONGEST_S, SAMPLES = 0.04, 0.1, 12  # lengths of smoothing windows [s]; samples in each
 GAP_S, SPARSE_S = 0.1, 0.5  # longest step of a stream that is interpolated; that of a slow stream [s]
@@ -73,7 +73,7 @@ class Signals:
     wrenches: Array  # wrenches of the contacts in the axes `axes` [N, Nm], shape (N, k, 6)
     attitude: Array  # orientation of the IMU in level axes of unknown heading, shape (N, 3, 3)
     axes: tuple[WrenchAxes, ...] = ()  # axes of each contact's wrenches
-    gravity: Gravity | None = None  # gravity in the axes of a fixed base; None: as described
+    gravity: Gravity = DOWN  # gravity in the axes of a fixed base
     window_s: float = LONGEST_S  # length of the smoothing windows [s]
     scalar: bool = False  # whether contacts measure one number each: a load, without horizontal forces
     shares: bool = False  # whether some have a switch or a number without a unit: shares of the load
@@ -498,8 +498,8 @@ class Table:
         """
         b = self.robot.n_base
         joints: Array = self.force[:, b:]
-        if not b and self.sent.gravity is not None:
-            G, change = gravity_columns, np.array(self.sent.gravity) - DOWN
+        if not b and self.sent.gravity != DOWN:
+            G, change = gravity_columns, np.subtract(self.sent.gravity, DOWN)
             joints = joints + np.array([G(self.robot.setup.robot, q) @ change for q in self.sent.q])
         if not b:
             return joints
