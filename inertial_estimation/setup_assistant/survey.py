@@ -43,6 +43,7 @@ from inertial_estimation.setup_assistant.name_words import (
 )
 from inertial_estimation.setup_assistant.robot_kind import Kind, KindDecision, decide_kind
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 SOLE_JOINTS = 5  # least number of joints of a leg with which its foot can be level
 TOKEN = re.compile(r"[^a-z0-9_]+")  # characters that the name of a topic may not contain
@@ -240,9 +241,14 @@ def links_to_estimate(robot: RobotModel, legs: Sequence[Limb], trunk: str) -> tu
         ModelError: If no body that moves has a usable inertia.
     """
     if not trunk:
-        usable = tuple(link for link in identifiable_links(robot) if has_usable_prior(robot, link))
+        moving = identifiable_links(robot)
+        usable = tuple(link for link in moving if has_usable_prior(robot, link))
         if not usable:
-            raise ModelError("no link that moves has a usable inertia, expected one to estimate")
+            inertias = [InertialParameters.from_pinocchio(robot.link_body(link).nominal_J) for link in moving]
+            violated = ["; ".join(inertia.violations()) for inertia in inertias]
+            each = (f"'{link}' ({text})" for link, text in zip(moving, violated, strict=True))
+            why = listing(each, limit=3)
+            raise ModelError(f"no link that moves has a usable inertia, expected one to estimate: {why}")
         return usable
     if not has_usable_prior(robot, trunk):
         return ()

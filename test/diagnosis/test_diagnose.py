@@ -215,6 +215,16 @@ def test_masses_of_an_arm_that_are_far_off_together_are_not_ok(size, sigma, verd
     assert _weighed(SimpleNamespace(causes=[whole]), rows).verdict.name == verdict
 
 
+@pytest.mark.parametrize("noise", [0.2, 2.0])
+def test_an_offset_is_named_however_much_of_the_residual_is_noise(panda, noise):
+    """It need only explain a share of what exceeds the noise of the efforts [Nm]."""
+    tau, rng = panda.streams.joints.values[:, -panda.streams.n_joints :], np.random.default_rng(0)
+    noisy = of_joints(2, lambda values: values + rng.normal(0.0, noise, tau.shape))(panda.streams)
+    assert panda.failed(noisy) == []
+    found = panda.error(of_joints(0, of_one(3, plus=8.0 / DEGREES))(noisy))
+    assert (found.check, found.subject) == ("joint offset", "panda_joint4")
+
+
 @pytest.mark.parametrize("degrees", [45.0, 180.0])
 def test_an_arm_that_is_mounted_otherwise_than_described_is_named(panda, degrees):
     robot, n = robot_from_config(panda.config, panda.urdf).robot, panda.streams.n_joints

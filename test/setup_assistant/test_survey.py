@@ -171,6 +171,13 @@ def test_a_description_without_masses_is_refused_with_what_it_lacks() -> None:
         survey_of(re.sub("<inertial>.*?</inertial>", "", biped()))
 
 
+def test_an_arm_of_which_no_body_can_have_its_inertia_is_refused_with_what_is_wrong() -> None:
+    """Moments of inertia about the wrong point, as in files of manufacturers."""
+    arm = read_urdf(example_source("ur5"))
+    with pytest.raises(ModelError, match=r"'forearm_link' \(principal moments .* triangle inequality\)"):
+        survey_of(re.sub('izz="[^"]*"', 'izz="9"', arm))
+
+
 def test_a_trunk_whose_inertia_no_body_has_leaves_the_tilt() -> None:
     survey = survey_of(biped().replace('ixx="0.01"', 'ixx="1"', 1))
     assert list(node_entries(survey)) == [TILT_NODE]
