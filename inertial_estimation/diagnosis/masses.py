@@ -122,7 +122,8 @@ def _weighed(fit: ForceFit, rows: ForceRows) -> Finding:
         within = WRENCH.tolerance / math.sqrt(len(rows.contacts)) if rows.contacts else sigma
         sigma = math.hypot(within, float(rms(shares - share)))
     amount = f"{float(to_sigma(100 * share, 100 * sigma)):+g} %, sigma {rounded(100 * sigma)} %"
-    known = sigma < LINK.matters
+    fixed = rows.gravity.shape[2] > 0  # legs alone do not tell what they carry
+    known = sigma < LINK.matters and (fixed or rows.n_base > 0)
     if rows.n_base and abs(share) > max(OF_ROBOT.wrong, HEAVIER_SIGMAS * sigma):
         link = next((c for c in fit.causes if c.kind is LINK and c.size * share > 0.0), whole)
         place = f", most likely on '{link.subject}'" if link is not whole else ""
@@ -131,8 +132,7 @@ def _weighed(fit: ForceFit, rows: ForceRows) -> Finding:
         return Finding(WHOLE.check, "description", Verdict.WARN, share * total, "kg", text, remedy)
     all_of_them = f"all masses together {amount}" if known else "their sum is not determined"
     text = f"no single change of the {total:.4g} kg explains the forces better; {all_of_them}"
-    weighed = share > 2.0 * sigma - 1.0  # by efforts that are not zero
-    far = known and weighed and whole.is_wrong and not rows.n_base  # nothing else weighs an arm
+    far = fixed and known and whole.is_wrong and share > 2.0 * sigma - 1.0  # by efforts that are not zero
     verdict, remedy = (Verdict.WARN, WHOLE.remedy) if far else (Verdict.OK, "")
     return Finding(WHOLE.check, "description", verdict, share if known else 0.0, "", text, remedy)
 

@@ -206,13 +206,21 @@ def test_an_error_of_an_arm_is_named_with_its_size_and_no_other(panda, inject, c
 
 
 @pytest.mark.parametrize(
-    ("size", "sigma", "verdict"),
-    [(-0.7, 0.03, "WARN"), (-0.7, 0.2, "OK"), (0.2, 0.03, "OK"), (-1.01, 0.02, "OK")],
+    ("size", "sigma", "fixed", "verdict"),
+    [
+        (-0.7, 0.03, 3, "WARN"),
+        (-0.7, 0.2, 3, "OK"),
+        (0.2, 0.03, 3, "OK"),
+        (-1.01, 0.02, 3, "OK"),
+        (-0.7, 0.03, 0, "OK"),  # of a robot on legs that measure no forces
+    ],
 )
-def test_masses_of_an_arm_that_are_far_off_together_are_not_ok(size, sigma, verdict):
+def test_masses_of_an_arm_that_are_far_off_together_are_not_ok(size, sigma, fixed, verdict):
     whole = SimpleNamespace(kind=WHOLE, size=size, sigma=sigma, is_wrong=abs(size) > WHOLE.wrong)
-    rows = SimpleNamespace(masses=np.array([10.0, 5.0]), n_base=0)
-    assert _weighed(SimpleNamespace(causes=[whole]), rows).verdict.name == verdict
+    rows = SimpleNamespace(masses=np.array([10.0, 5.0]), n_base=0, gravity=np.zeros((1, 2, fixed)))
+    found = _weighed(SimpleNamespace(causes=[whole]), rows)
+    assert found.verdict.name == verdict
+    assert ("their sum is not determined" in found.sentence) == (not fixed or sigma > 0.1)
 
 
 @pytest.mark.parametrize("noise", [0.2, 2.0])
