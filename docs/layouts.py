@@ -20,7 +20,7 @@ import yaml
 from inertial_estimation.configuration.config_file import find_config, load_config_file
 from inertial_estimation.configuration.pipelines import Pipelines, build_pipelines
 from inertial_estimation.payload.estimate import payload_figures
-from inertial_estimation.telemetry import AGE, inertial_figures, tilt_figures
+from inertial_estimation.telemetry import AGE, Figures, inertial_figures, tilt_figures
 
 FOLDER = Path(__file__).resolve().parents[1] / "config" / "layouts"
 COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#8c564b", "#e377c2", "#17becf")
@@ -79,9 +79,9 @@ class Robot:
         """Return an absolute topic name."""
         return f"{self._namespace}/{name}"
 
-    def _topic(self, node: str, figures: Iterable[str]) -> str:
+    def _topic(self, node: str, figures: Figures[Any]) -> str:
         topic = self.topic(f"{node}/telemetry")
-        self.names[topic] = (*figures, AGE)
+        self.names[topic] = (*figures.names, AGE)
         self.markers.append(self.topic(f"{node}/markers"))
         return topic
 

@@ -43,7 +43,7 @@ def inertial_estimate(**changes):
 
 
 def values(figures, estimate):
-    return {name: read(estimate) for name, read in figures.items()}
+    return dict(zip(figures.names, figures.values(estimate), strict=True))
 
 
 def test_tilt_figures_say_what_the_estimate_says():
@@ -74,3 +74,15 @@ def test_inertial_figures_say_what_the_estimate_says():
     assert (found["information/informed"], found["information/directions"]) == (13.0, 20.0)
     assert found["friction/elbow/coulomb"] == 1.5
     assert found["noise_scale/noise.torque"] == 2.0
+
+
+def test_the_estimate_of_a_link_which_is_computed_when_asked_for_is_asked_for_once():
+    asked = []
+
+    class Links:
+        def __getitem__(self, place):
+            asked.append(place)
+            return link_estimate("hand", 3.0)
+
+    inertial_figures(("hand", "torso")).values(inertial_estimate(links=Links()))
+    assert asked == [0, 1]

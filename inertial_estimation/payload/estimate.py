@@ -80,16 +80,17 @@ class PayloadEstimate:
 
 def payload_figures(trunk: str) -> Figures[PayloadEstimate]:
     """Return the figures of an estimate of the trunk, a link, as telemetry."""
-    masses: Figures[PayloadEstimate] = mass_figures(
-        trunk, lambda e: (e.estimate, e.trunk, e.payload), lambda e: (e.mass_sigma, *e.com_sigma_B.tolist())
+    return Figures(
+        mass_figures(
+            trunk, lambda e: (e.estimate, e.trunk, e.payload, (e.mass_sigma, *e.com_sigma_B.tolist()))
+        ),
+        (
+            ("phase", "method"),
+            lambda e: map(float, (PHASES.index(e.phase.value), METHODS.index(e.method))),
+        ),
+        (
+            ("at_rest", "hold", "converged", "refused"),
+            lambda e: map(float, (e.at_rest, e.hold, e.converged, bool(e.refusal))),
+        ),
+        (("residual [m]",), lambda e: (e.residual,)),
     )
-    return {
-        **masses,
-        "phase": lambda e: float(PHASES.index(e.phase.value)),
-        "method": lambda e: float(METHODS.index(e.method)),
-        "at_rest": lambda e: float(e.at_rest),
-        "hold": lambda e: float(e.hold),
-        "converged": lambda e: float(e.converged),
-        "refused": lambda e: float(bool(e.refusal)),
-        "residual [m]": lambda e: e.residual,
-    }

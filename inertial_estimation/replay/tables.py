@@ -132,8 +132,8 @@ def _timed(time: TimeAxis, stamps_ns: NDArray[np.int64]) -> Table:
 
 def _telemetry(figures: Figures[Any], estimates: Sequence[Any], time: TimeAxis) -> Table:
     """Return the figures that a node publishes on its topic `telemetry`, without their age."""
-    columns = {name: np.array([read(one) for one in estimates]) for name, read in figures.items()}
-    return _timed(time, stamps_of(estimates)) | columns
+    rows = np.array([figures.values(estimate) for estimate in estimates])
+    return _timed(time, stamps_of(estimates)) | _named(figures.names, rows)
 
 
 def _base_orientation(estimates: Sequence[BaseEstimate]) -> Table:

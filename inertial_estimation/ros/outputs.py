@@ -45,15 +45,15 @@ class TelemetryOutput(Generic[EstimateT]):
 
     def __init__(self, node: RobotNode, figures: Figures[EstimateT]) -> None:
         """Create the publisher of some figures of the node's estimates."""
-        self._figures, self._clock = tuple(figures.values()), node.get_clock()
-        self._output = FigureTopic(node.add_output(JointState, TELEMETRY), (*figures, AGE))
+        self._figures, self._clock = figures, node.get_clock()
+        self._output = FigureTopic(node.add_output(JointState, TELEMETRY), (*figures.names, AGE))
 
     def send(self, estimate: EstimateT, stamp_ns: int) -> None:
         """Publish an estimate of a stamp [ns], with its age by the node's clock, if there are subscribers."""
 
         def values() -> list[float]:
             age_s = seconds(self._clock.now().nanoseconds - stamp_ns)
-            return [*(read(estimate) for read in self._figures), age_s]
+            return [*self._figures.values(estimate), age_s]
 
         self._output.send(stamp_ns, values)
 

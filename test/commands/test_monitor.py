@@ -42,14 +42,14 @@ def record():
     heard = WatchRecord()
     tilt, inertial = heard.node("tilt_observer"), heard.node("inertial_ekf")
     tilt.add_report(NOW, estimating("estimator"))
-    names = tilt_figures(("left_foot", "right_foot"))
+    names = tilt_figures(("left_foot", "right_foot")).names
     known = {"tilt__roll": 3.0, "tilt__pitch": -12.5, "tilt__sigma": 0.4}  # [deg]
     known = {name: math.radians(value) for name, value in known.items()}
     tilt.add_telemetry(NOW, figures(names, **known, contacts__right_foot=1.0, gyro_bias__x=0.0042))
     inertial.add_report(NOW, estimating("estimator"))
     masses = {f"mass__{LINKS[1]}": 7.22, f"mass_nominal__{LINKS[1]}": 1.78, f"mass_sigma__{LINKS[1]}": 0.25}
     known = {"nis": 61.5, "nis_bound": 70.7, "learning__decision": float(DECISIONS.index(Decision.REJECTED))}
-    inertial.add_telemetry(NOW, figures(inertial_figures(LINKS), **masses, **known))
+    inertial.add_telemetry(NOW, figures(inertial_figures(LINKS).names, **masses, **known))
     return heard
 
 

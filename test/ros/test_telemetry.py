@@ -6,7 +6,7 @@ from visualization_msgs.msg import Marker
 
 from inertial_estimation.inputs.messages import set_stamp, stamp_from_msg
 from inertial_estimation.ros.outputs import MarkerOutput, TelemetryOutput
-from inertial_estimation.telemetry import AGE
+from inertial_estimation.telemetry import AGE, Figures
 
 
 class Node:
@@ -38,7 +38,8 @@ def test_nothing_is_computed_while_nobody_listens():
     node = Node(listeners=0)
     MarkerOutput(node).send(0, lambda: pytest.fail("markers were made for nobody"))
     asked = []
-    output = TelemetryOutput(node, {"value [m]": lambda estimate: asked.append(estimate) or estimate})
+    figures = Figures((("value [m]",), lambda estimate: asked.append(estimate) or [estimate]))
+    output = TelemetryOutput(node, figures)
     output.send(1.0, 11_900_000_000)
     assert node.sent == asked == [], "figures were computed for nobody"
     node.listeners = 1
