@@ -15,6 +15,7 @@ from inertial_estimation.simulation.sensors import SensorReadings
 from inertial_estimation.simulation.simulation import Simulation
 
 BRAKE_DAMPING = 1e5  # of brakes that engage when no command arrives in time, as in many drives [Nms/rad]
+CATCH_UP = 0.5  # wall time for which a tick on the hoist waits for its command in lockstep [s]
 MAX_BACKLOG = 0.25  # delay beyond which a simulation does not catch up with its schedule [s]
 
 
@@ -125,7 +126,9 @@ class WallClockPace:
 class DrivingPhase(Enum):
     """Phase of the driver: source of the torques of the next tick."""
 
-    HOIST = "hoist"  # the robot hangs on the hoist; the first command after a minimum time releases it
+    # The robot hangs on the hoist; the first command after a minimum time releases it. In lockstep ticks wait
+    # for commands once there are any: a controller may lag behind by what the nodes' start has taken.
+    HOIST = "hoist"
     FREE = "free"  # the newest command, up to a maximum age in simulated time; then the brakes
     LOCKSTEP = "lockstep"  # the command that answers the readings of the tick before; the tick waits for it
     # No command came in time in lockstep. Until a fresh command comes, the joints are braked and time goes
@@ -218,22 +221,24 @@ class SimulationDriver:
         """Apply the torques of the next tick; return False if it has to wait for a command."""
         newest_ns, age = self.commands.newest_ns, self.commands.age(now_ns)
         fresh = age <= self._pacing.command_timeout
+        answered = newest_ns is not None and self._await_ns is not None and newest_ns > self._await_ns
         if self._phase is DrivingPhase.HOIST:
+            lockstep = self._pacing.lockstep and newest_ns is not None
+            if lockstep and not answered and self._await_ns is not None and self._waits(wall, CATCH_UP):
+                return False
             over = seconds(now_ns - self._start_ns) >= self._pacing.hoist
-            if over and newest_ns is not None:
+            if over and (answered if lockstep else newest_ns is not None):
                 self._released_ns = now_ns
-                self._phase = DrivingPhase.LOCKSTEP if self._pacing.lockstep else DrivingPhase.FREE
+                self._phase = DrivingPhase.LOCKSTEP if lockstep else DrivingPhase.FREE
                 self._command()
             return True
         if self._phase is DrivingPhase.LOCKSTEP:
             if self._await_ns is None:
                 return True  # the torques are kept
-            if newest_ns is not None and newest_ns > self._await_ns:
+            if answered:
                 self._command()
                 return True
-            if self._deadline is None:
-                self._deadline = wall + self._pacing.lockstep_timeout
-            if wall < self._deadline:
+            if self._waits(wall, self._pacing.lockstep_timeout):
                 return False
             self._phase, self._lost_ns = DrivingPhase.LOST, now_ns
         if self._phase is DrivingPhase.LOST:
@@ -246,6 +251,12 @@ class SimulationDriver:
             self.commands.timeouts += 1
             self.simulation.brake(BRAKE_DAMPING)
         return True
+
+    def _waits(self, wall: float, longest: float) -> bool:
+        """Return whether a wait for a command, at most so long [s], is not over at a wall time [s]."""
+        if self._deadline is None:
+            self._deadline = wall + longest
+        return wall < self._deadline
 
     def _command(self) -> None:
         self.unattended = False
