@@ -70,13 +70,19 @@ setup(
         "tools": [
             "rosbags>=0.11",
             "joblib>=1.5",  # --jobs
-            "matplotlib>=3.6",
             "jinja2>=3.0",
             "plotly>=6",  # graphs of the reports
             "rich>=12",
         ],
         "robots": ["example-robot-data>=5,<6"],  # 420 MB; its loaders are for the tests alone
-        "docs": ["sphinx>=8", "myst-parser>=4", "furo", "sphinx-copybutton", "sphinx-mathjax-offline"],
+        "docs": [
+            "sphinx>=8",
+            "myst-parser>=4",
+            "furo",
+            "sphinx-copybutton",
+            "sphinx-mathjax-offline",
+            "matplotlib>=3.6",
+        ],
         "view": ["rerun-sdk>=0.41"],  # --rrd: 90 MB, with the viewer
         "test": [
             "pytest>=7",

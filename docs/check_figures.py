@@ -13,6 +13,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import numpy as np
+from pictures import write_png
 
 from inertial_estimation.commands.main import main as command
 from inertial_estimation.configuration.pipelines import replay_topics
@@ -25,7 +26,6 @@ from inertial_estimation.plots.check_report import (
     panels_of_masses,
     panels_of_time_offsets,
 )
-from inertial_estimation.plots.png import write_png
 from inertial_estimation.recordings.bag_writer import write_recording
 from inertial_estimation.recordings.recording import BagRecording, MemoryRecording
 from inertial_estimation.recordings.robot_streams import read_streams

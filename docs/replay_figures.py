@@ -12,10 +12,11 @@ import sys
 import tempfile
 from pathlib import Path
 
+from pictures import write_png
+
 from inertial_estimation.commands.main import main as run_command
 from inertial_estimation.comparison.comparison import compare, read_results
 from inertial_estimation.plots.comparison_report import comparison_figures
-from inertial_estimation.plots.png import write_png
 
 ROOT = Path(__file__).resolve().parents[1]
 PAPER = (

@@ -35,7 +35,7 @@ NEEDED = {  # packages without which the tests of a room, or those of a file, ar
     "files": ("rosbags",),
     "parallel": ("joblib",),
     "payload": ("example_robot_data",),
-    "plots": ("plotly", "jinja2", "matplotlib"),
+    "plots": ("plotly", "jinja2"),
     "real_recordings": ("rosbags", "example_robot_data"),
     "recordings": ("rosbags",),
     "replay": ("rosbags", "example_robot_data"),

@@ -63,7 +63,7 @@ ROS_PACKAGES |= {"diagnostic_msgs", "rcl_interfaces", "rosgraph_msgs", "builtin_
 ROS_PACKAGES |= {"tf2_msgs", "visualization_msgs", "launch", "launch_ros"}
 ONLY_IN = {
     **{name: {"ros"} for name in ROS_PACKAGES},
-    "matplotlib": {"plots"},
+    "matplotlib": set(),
     "plotly": {"plots"},
     "jinja2": {"plots"},
     "rerun": {"view"},

@@ -6,20 +6,20 @@ import sys
 from collections.abc import Mapping
 
 from inertial_estimation.calibration.calibrate import calibrate
-from inertial_estimation.calibration.calibration_report import DISPLAY_UNITS, CalibrationReport
 from inertial_estimation.calibration.flat_feet import FlatFeetProblem, ImuOrientations
 from inertial_estimation.calibration.problem import CalibrationConfig, CalibrationProblem
 from inertial_estimation.calibration.single_frame import MarkerProblem, PlaneProblem
 from inertial_estimation.commands.terminal import (
-    drawing,
+    print_page,
     print_warnings,
     progress_bar,
     recording_with_warnings,
+    result_folder_with_report,
 )
 from inertial_estimation.configuration.config_file import load_configs, parse_overrides
 from inertial_estimation.configuration.node_configs import checked_overrides
 from inertial_estimation.errors import ConfigurationError, listing
-from inertial_estimation.files.outputs import check_output_folder, result_folder, write_json
+from inertial_estimation.files.outputs import check_output_folder, write_json
 from inertial_estimation.offline.calibration_setup import (
     CalibrationSetup,
     calibration_setup,
@@ -34,11 +34,11 @@ from inertial_estimation.offline.postures import (
     read_postures,
 )
 from inertial_estimation.parameters import build_config
+from inertial_estimation.plots.calibration_report import calibration_page
 
 OWN = "calibration"  # name in --param for the parameters of the calibration itself
 NO_IMU = "none"
 OFFSETS, REPORT = "joint_offsets.yaml", "calibration.json"
-FIGURES = ("heights.png", "offsets.png")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -59,20 +59,11 @@ def run(args: argparse.Namespace) -> int:
     for reason, count in table.dropped.items():
         print(f"{count} postures left out: {reason}", file=sys.stderr)
     print_warnings(report.warnings)
-    with result_folder(folder, (OFFSETS, REPORT, *FIGURES)) as unfinished:
-        written = [
-            write_offsets(unfinished / OFFSETS, report, setup.known_offsets),
-            write_json(unfinished / REPORT, {**report.values(), "known_offsets_rad": setup.known_offsets}),
-        ]
-        if not args.no_figures:
-            with drawing("figures", "matplotlib"):
-                from inertial_estimation.plots.calibration_figures import write_calibration_figures
-
-                written += write_calibration_figures(unfinished, report)
-    _print_summary(report)
-    if setup.known_offsets:
-        print(f"  on top of the known offsets of {listing(setup.known_offsets)}; the file has the sums")
-    print(f"written: {', '.join(str(folder / file.name) for file in written)}")
+    page, drawn = calibration_page(report, setup.known_offsets), not args.no_figures
+    with result_folder_with_report(folder, (OFFSETS, REPORT), page, drawn=drawn) as partial:
+        write_offsets(partial / OFFSETS, report, setup.known_offsets)
+        write_json(partial / REPORT, {**report.values(), "known_offsets_rad": setup.known_offsets})
+    print_page(page, folder)
     return 0
 
 
@@ -150,20 +141,3 @@ def _marker(
     table = setup.corrected(read_postures(args.source, setup.robot, chain.moving, measured=columns))
     positions_C = table.stacked(columns, str(args.source))
     return MarkerProblem(chain, table.q, config, positions_C), table
-
-
-def _print_summary(report: CalibrationReport) -> None:
-    fitted = f"{report.samples} postures fitted, {report.held_out} held out"
-    print(f"{fitted}; rank {report.rank} of {len(report.joints)}")
-    for j in report.joints:
-        mark = "" if j.joint in report.written_joints else "  (not written)"
-        factor, unit = DISPLAY_UNITS[j.unit]
-        found = f"{factor * j.offset:8.3f} +- {factor * j.sigma:.3f} {unit}"
-        print(f"  {j.joint:<24}{found}  {j.identifiability.value}{mark}")
-    of = " of distances between points" if report.kind == "marker" else ""
-    for channel in report.channels:
-        values = channel.values()
-        unit = values.pop("unit")
-        known = {k.replace("_", " "): v for k, v in values.items() if v is not None and math.isfinite(v)}
-        shown = ", ".join(f"{name} {value:.3f}" for name, value in known.items())
-        print(f"  {channel.name} [{unit} rms{of}]: {shown}")

@@ -10,7 +10,12 @@ import numpy as np
 import yaml
 
 from inertial_estimation.commands.main import WRONG_USE
-from inertial_estimation.commands.terminal import drawing, print_warnings, recording_with_warnings
+from inertial_estimation.commands.terminal import (
+    print_page,
+    print_warnings,
+    recording_with_warnings,
+    result_folder_with_report,
+)
 from inertial_estimation.configuration.config_file import ConfigFile, load_configs
 from inertial_estimation.configuration.node_configs import NODE_CONFIGS, checked_overrides, robot_config
 from inertial_estimation.configuration.pipelines import replay_topics
@@ -19,24 +24,17 @@ from inertial_estimation.diagnosis.description import description_warnings
 from inertial_estimation.diagnosis.diagnose import Diagnosis, diagnose
 from inertial_estimation.diagnosis.finding import Finding, Verdict, as_json
 from inertial_estimation.errors import RecordingError, one_line
-from inertial_estimation.files.outputs import (
-    check_output_folder,
-    output_file,
-    result_folder,
-    write_json,
-    write_text,
-)
+from inertial_estimation.files.outputs import check_output_folder, output_file, write_json, write_text
 from inertial_estimation.inputs.config import RobotConfig, RobotGeometryConfig
 from inertial_estimation.inputs.robot_streams import RobotStreams
 from inertial_estimation.models.robot_config import RobotSetup, robot_from_config
 from inertial_estimation.models.urdf import urdf_warnings
 from inertial_estimation.parameters import parameter_values
 from inertial_estimation.plots.check_report import check_page
-from inertial_estimation.plots.page import write_page
 from inertial_estimation.recordings.robot_streams import check_robot, read_streams
 from inertial_estimation.signals import NANOSECONDS, seconds
 
-REPORT_FILE, JSON_FILE = "report.html", "check.json"
+JSON_FILE = "check.json"
 FIX_HEAD = "# Written by 'inertial-estimation check"
 
 
@@ -57,14 +55,11 @@ def run(args: argparse.Namespace) -> int:
     print_warnings(urdf_warnings(urdf))
     diagnosis = diagnose(_streams(args, file, config, setup), setup, config)
     print_warnings(description_warnings(setup.robot, np.random.default_rng(0)))
-    _print(diagnosis.findings)
+    page = check_page(diagnosis, str(args.bag), args.config, drawn=bool(args.output))
     if args.output:
-        with result_folder(args.output, (REPORT_FILE, JSON_FILE)) as partial:
+        with result_folder_with_report(args.output, (JSON_FILE,), page) as partial:
             write_json(partial / JSON_FILE, as_json(diagnosis.findings))
-            with drawing("report"):
-                of = {"bag": str(args.bag), "config": list(args.config)}
-                write_page(partial / REPORT_FILE, check_page(diagnosis, of))
-        print(f"results      {args.output}")
+    print_page(page, args.output)
     if fix is not None:
         _write_fix(fix, diagnosis, config, args)
     wrong = any(result.verdict is Verdict.WRONG for result in diagnosis.findings)
@@ -89,17 +84,6 @@ def _streams(
         return read_streams(recording, topics, setup, config, span_ns, given.get("contact.source", ()))
 
 
-def _print(results: list[Finding]) -> None:
-    """Print one line for each check, with the remedy below."""
-    marks = {Verdict.OK: "ok", Verdict.WARN: "WARN", Verdict.WRONG: "WRONG", Verdict.UNKNOWN: "?"}
-    for result in results:
-        print(f"{marks[result.verdict]:<6}{result.check} ({result.subject}): {result.sentence}")
-        if result.remedy:
-            print(f"        -> {result.remedy}")
-    counts = {verdict: sum(result.verdict is verdict for result in results) for verdict in Verdict}
-    print(", ".join(f"{count} {verdict.value}" for verdict, count in counts.items()))
-
-
 def _write_fix(path: Path, diagnosis: Diagnosis, config: RobotConfig, args: argparse.Namespace) -> None:
     """Write the parameters that correct what was found; without any, remove the file of an earlier check."""
     values = fixed_parameters(diagnosis.findings, config)
@@ -107,13 +91,13 @@ def _write_fix(path: Path, diagnosis: Diagnosis, config: RobotConfig, args: argp
         bag = one_line(Path(args.bag).name)
         head = f"{FIX_HEAD} {bag}': load it after the robot's own file.\n"
         write_text(path, head + yaml.safe_dump({"/**": {"ros__parameters": values}}, sort_keys=False))
-        print(f"fix          {path}: {', '.join(values)}")
+        print(f"{'fix':<24}{path}: {', '.join(values)}")
         return
-    print("fix          nothing that was found can be set by parameters; no file is written")
+    print(f"{'fix':<24}nothing that was found can be set by parameters; no file is written")
     with suppress(OSError, UnicodeDecodeError):
         if path.read_text(encoding="utf-8").startswith(FIX_HEAD):
             path.unlink()
-            print(f"fix          {path}, written by an earlier check, is removed")
+            print(f"{'fix':<24}{path}, written by an earlier check, is removed")
 
 
 def fixed_parameters(findings: Iterable[Finding], config: RobotGeometryConfig) -> dict[str, Any]:

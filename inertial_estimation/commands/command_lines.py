@@ -305,7 +305,7 @@ def export(p: Parser) -> None:
 def excite(p: Parser) -> None:
     """Design a motion that identifies a robot: an arm, a leg of a robot that hangs by its trunk, or poses.
 
-    Writes trajectory.csv, trajectory (rosbag2 with a JointTrajectory), design.json and design.png into
+    Writes trajectory.csv, trajectory (rosbag2 with a JointTrajectory), design.json and report.html into
     the output folder. The parameter file is that of the command identify and states what is to be
     identified.
 
@@ -338,7 +338,7 @@ def calibrate(p: Parser) -> None:
     marker CSV         positions x1, y1, z1 of a marker on a link, one posture a row
 
     Writes joint_offsets.yaml (a ROS parameter file: load it after the robot's own), calibration.json
-    and figures into the output folder. Offsets are written only if the samples identify them, and if
+    and report.html into the output folder. Offsets are written only if the samples identify them, and if
     they predict left-out samples better than no offsets do. See docs/calibration.md.
 
     Examples:
@@ -429,7 +429,7 @@ def simulate(p: Parser) -> None:
 def experiment(p: Parser) -> None:
     """Run an experiment of the source papers and print its table together with the paper's numbers.
 
-    Writes NAME.json and NAME.png into the output folder. The table marks every bound that is missed; a
+    Writes NAME.json and NAME.html into the output folder. The table marks every bound that is missed; a
     missed bound is a result, so the exit code is 0 nevertheless.
 
     Examples:

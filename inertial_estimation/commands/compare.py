@@ -3,14 +3,13 @@
 import argparse
 from collections.abc import Iterator
 
-from inertial_estimation.commands.terminal import drawing, print_page, print_warnings
+from inertial_estimation.commands.terminal import print_page, print_warnings, result_folder_with_report
 from inertial_estimation.comparison.comparison import Row, compare, read_results
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.files.outputs import check_output_folder, result_folder, write_table
+from inertial_estimation.files.outputs import check_output_folder, write_table
 from inertial_estimation.plots.comparison_report import comparison_page
-from inertial_estimation.plots.page import write_page
 
-TABLE_FILE, PAGE_FILE = "compare.csv", "report.html"
+TABLE_FILE = "compare.csv"
 
 
 def run(args: argparse.Namespace) -> int:
@@ -23,12 +22,9 @@ def run(args: argparse.Namespace) -> int:
     drawn = folder is not None and not args.no_figures
     page = comparison_page(comparison, drawn=drawn)
     if folder is not None:
-        with result_folder(folder, (TABLE_FILE, PAGE_FILE)) as partial:
+        with result_folder_with_report(folder, (TABLE_FILE,), page, drawn=drawn) as partial:
             columns = [column for name in comparison.names for column in (name, f"{name} sigma")]
             write_table(partial / TABLE_FILE, ("name", "unit", *columns), map(_cells, comparison.rows))
-            if drawn:
-                with drawing("page"):
-                    write_page(partial / PAGE_FILE, page)
     print_page(page, folder)
     return 0
 

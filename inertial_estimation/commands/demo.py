@@ -19,7 +19,7 @@ import numpy as np
 
 from inertial_estimation.commands.processes import ProcessGroup
 from inertial_estimation.commands.ros_domains import claimed_domain
-from inertial_estimation.commands.terminal import drawing, table_lines
+from inertial_estimation.commands.terminal import print_page, result_folder_with_report
 from inertial_estimation.compilation import warm_up
 from inertial_estimation.configuration.config_file import ConfigFile, find_config, load_configs
 from inertial_estimation.configuration.node_configs import robot_config
@@ -32,9 +32,10 @@ from inertial_estimation.configuration.node_names import (
 from inertial_estimation.configuration.node_options import ARRIVAL
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, MissingDependencyError, RecordingError
-from inertial_estimation.figures import INK, Level, Panel, Series
-from inertial_estimation.files.outputs import check_output_folder, result_folder, write_json
+from inertial_estimation.figures import INK, Figure, Level, Panel, Series
+from inertial_estimation.files.outputs import check_output_folder, write_json
 from inertial_estimation.models.robot_config import robot_from_config
+from inertial_estimation.plots.page import Page, Section, Table
 from inertial_estimation.recordings.watch_record import LiveRecord
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 from inertial_estimation.simulation.config import FALLEN, RELEASED_AT
@@ -49,7 +50,7 @@ PATIENCE_S = 90.0  # time without progress after which a run is ended; a busy ma
 ANSWER_TIMEOUT_S = 10.0  # wall time for which the simulator waits for a command [s]
 SIMULATION, COMMANDS = "simulator: simulation", "simulator: joint_torque_commands"
 ELBOW = "arm_left_4_joint"
-NUMBERS, FIGURE = "demo.json", "demo.png"
+NUMBERS, REPORT = "demo.json", "demo.html"
 TIME_LABEL = "time since the release [s]"
 POLL_PERIOD_S, LINE_PERIOD_S = 0.05, 2.0
 MEAN_OVER_LAST_S = 0.5  # end of a run, over which means are taken [s]
@@ -271,10 +272,11 @@ def run(args: argparse.Namespace) -> int:
         runs = [DemoRun(scene, adaptation=adaptation, stack=stack) for adaptation in adaptations]
         _watch(runs)
     responses = [response for demo_run in runs if (response := demo_run.response()) is not None]
-    _print_table(scene, responses)
+    page = demo_page(scene, responses)
+    print_page(page, None)
     if len(responses) < len(runs):
         raise RecordingError("no joint state of the robot was received after its release")
-    with result_folder(output, (NUMBERS, FIGURE)) as partial:
+    with result_folder_with_report(output, (NUMBERS,), page, name=REPORT) as partial:
         _write(partial, scene, runs, responses)
     print(f"results: {output}")
     return 1 if any(demo_run.ended_early for demo_run in runs) else 0
@@ -315,26 +317,29 @@ def _name(adaptation: bool) -> str:
     return f"{'with' if adaptation else 'without'} adaptation:"
 
 
-def _print_table(scene: PayloadScene, responses: Sequence[PayloadResponse]) -> None:
-    """Print the end of each run."""
-    print(
-        f"{scene.payload:.2f} kg on {scene.link} from {scene.time_s:g} s on; elbow reference "
-        f"{math.degrees(scene.home):.1f} deg, forearm {scene.nominal_mass:.2f} kg without the weight"
-    )
-    rows: list[tuple[str, ...]] = [HEADER]
+def demo_page(scene: PayloadScene, responses: Sequence[PayloadResponse]) -> Page:
+    """Return the page with the end of each run, and the elbow and the mass over time."""
+    rows: list[tuple[str, ...]] = []
     for one in (response for response in responses if len(response.t)):
         t, angle = float(one.t[-1]), math.degrees(one.angle[-1])
         rmse = f"{one.numbers(scene)['elbow_rmse_rad']:.3f}"
         elbow = (f"{t:.2f}", f"{angle:.1f}", f"{angle - math.degrees(scene.home):.1f}", rmse)
         mass = f"{one.mass[-1]:.2f}" if len(one.mass) else "-"
         rows.append(("on" if one.adaptation else "off", *elbow, mass, f"{scene.mass(t):.2f}"))
-    print("\n".join(table_lines(rows, indent=2)))
+    title = f"{scene.payload:.2f} kg handed to {scene.link} at {scene.time_s:g} s"
+    lead = (
+        f"{scene.payload:.2f} kg on {scene.link} from {scene.time_s:g} s on; elbow reference "
+        f"{math.degrees(scene.home):.1f} deg, forearm {scene.nominal_mass:.2f} kg without the weight"
+    )
+    figure = Figure(f"Position of {scene.joint}, and mass", demo_panels(scene, responses))
+    sections = [Section("End of each run", [Table(HEADER, rows)], True), Section(figure.title, [figure])]
+    return Page(title, lead, "", (), sections)
 
 
 def _write(
     output: Path, scene: PayloadScene, runs: Sequence[DemoRun], responses: Sequence[PayloadResponse]
 ) -> None:
-    """Write numbers and figure, and print the warnings and errors of the nodes."""
+    """Write the numbers, and print the warnings and errors of the nodes."""
     results = []
     for demo_run, response in zip(runs, responses, strict=True):
         facts = demo_run.facts()
@@ -343,11 +348,6 @@ def _write(
             print(f"{_name(demo_run.adaptation)} {sentence}", file=sys.stderr)
         results.append({**facts, **response.numbers(scene)})
     write_json(output / NUMBERS, {"scene": scene._asdict(), "runs": results})
-    with drawing("figure", "matplotlib"):
-        from inertial_estimation.plots.png import write_png
-
-        title = f"{scene.payload:.2f} kg handed to {scene.link} at {scene.time_s:g} s"
-        write_png(output / FIGURE, f"{title}: position of {scene.joint}", demo_panels(scene, responses))
 
 
 def demo_panels(scene: PayloadScene, responses: Sequence[PayloadResponse]) -> tuple[Panel, Panel]:

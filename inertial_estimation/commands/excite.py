@@ -4,18 +4,18 @@ import argparse
 import sys
 from pathlib import Path
 
-from inertial_estimation.commands.terminal import drawing, progress_bar
+from inertial_estimation.commands.terminal import print_page, progress_bar, result_folder_with_report
 from inertial_estimation.configuration.urdf_source import mesh_folders, read_urdf
-from inertial_estimation.errors import listing
-from inertial_estimation.files.outputs import check_output_folder, result_folder, write_json
+from inertial_estimation.files.outputs import check_output_folder, write_json
 from inertial_estimation.identification.excitation.excitation import ExcitationDesign, design_excitation
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
 from inertial_estimation.offline.identification_run import load_identification
 from inertial_estimation.parallel import Workers
-from inertial_estimation.parameters import MOST_LISTED, build_config, iterate_parameters, parameter_values
+from inertial_estimation.parameters import build_config, iterate_parameters, parameter_values
+from inertial_estimation.plots.excitation_report import excitation_page
 from inertial_estimation.recordings.trajectory_files import write_trajectory_bag, write_trajectory_csv
 
-BAG, CSV, JSON, FIGURE = "trajectory", "trajectory.csv", "design.json", "design.png"
+BAG, CSV, JSON = "trajectory", "trajectory.csv", "design.json"
 
 
 def run(args: argparse.Namespace) -> int:
@@ -47,9 +47,10 @@ def run(args: argparse.Namespace) -> int:
         )
     for note in result.notes:
         print(note, file=sys.stderr)
-    with result_folder(folder, (BAG, CSV, JSON, FIGURE)) as partial:
+    page = excitation_page(result, f"{config.kind}, {config.objective}, seed {args.seed}")
+    with result_folder_with_report(folder, (BAG, CSV, JSON), page, drawn=not args.no_figures) as partial:
         _write(partial, args, result, config)
-    _summarise(folder, result)
+    print_page(page, folder)
     return 0
 
 
@@ -75,35 +76,3 @@ def _write(
         "notes": result.notes,
     }
     write_json(folder / JSON, document)
-    if not args.no_figures:
-        with drawing("figure", "matplotlib"):
-            from inertial_estimation.plots.excitation_figure import write_excitation_figure
-
-            title = f"{config.kind}, {config.objective}, seed {args.seed}"
-            write_excitation_figure(folder / FIGURE, title, result)
-
-
-def _summarise(folder: Path, result: ExcitationDesign) -> None:
-    precision = result.chosen.precision
-    print(f"joints                {', '.join(result.design.moving_names)}")
-    print(f"duration              {result.trajectory.duration_s:.2f} s, {precision.samples} samples")
-    print(f"base parameters       {precision.rank} of {precision.unknowns} unknowns")
-    if precision.not_excited:
-        print(f"not excited           {listing(precision.not_excited, limit=MOST_LISTED)}")
-    print(f"condition number      {precision.condition:.2f} (columns of unit length)")
-    worst = max(precision.base_parameters, key=lambda deviation: deviation.sigma)
-    print(f"largest deviation     {worst.sigma:.4g} {worst.unit} ({worst.name})")
-    if result.torque_share:
-        name, share = max(result.torque_share.items(), key=lambda item: item[1])
-        print(f"largest torque        {100 * share:.0f} % of the limit ({name}), nominal model")
-    checked = f"{1e3 * result.clearance:.1f} mm" if result.clearance < float("inf") else "not checked"
-    print(f"clearance             {checked}")
-    summary = result.compared()
-    if summary:
-        print(f"random                {summary['count']} of the same kind, length, limits:")
-        for key, name in (("condition", "condition"), ("largest", "deviation")):
-            print(
-                f"  {name:<20}median {summary[f'{key}_median']:.4g}, best {summary[f'{key}_best']:.4g}; "
-                f"median / designed {summary[f'{key}_median_over_chosen']:.2f}"
-            )
-    print(f"results               {folder}")

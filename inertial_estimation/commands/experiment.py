@@ -7,16 +7,18 @@ import sys
 
 from inertial_estimation import __version__
 from inertial_estimation.commands.provenance import versions_of
-from inertial_estimation.commands.terminal import drawing, progress_bar, table_lines
+from inertial_estimation.commands.terminal import print_page, progress_bar, result_folder_with_report
 from inertial_estimation.errors import ConfigurationError, InertialEstimationError, counted
 from inertial_estimation.experiments import registry
 from inertial_estimation.experiments.registry import ALL, Experiment, find_experiment
 from inertial_estimation.experiments.result import ExperimentResult, TableRow, result_document
-from inertial_estimation.files.outputs import check_output_folder, result_folder, write_json
+from inertial_estimation.figures import Figure
+from inertial_estimation.files.outputs import check_output_folder, write_json
 from inertial_estimation.parallel import Workers
+from inertial_estimation.plots.page import CAUTION, GOOD, Card, Cell, Notes, Page, Section, Table
 
 HEADER = ("quantity", "paper", "ours", "+-", "unit", "bound", "aim")
-PACKAGES = ("numpy", "scipy", "pin", "mujoco", "proxsuite", "matplotlib", "vqf")
+PACKAGES = ("numpy", "scipy", "pin", "mujoco", "proxsuite", "vqf")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -60,46 +62,40 @@ def _run_one(experiment: Experiment, args: argparse.Namespace, workers: Workers)
             show(100.0 * share, what)
 
         result = experiment.run(seeds, progress, quick=args.quick, workers=workers)
-    print("\n".join(result_lines(experiment, result, quick=args.quick)))
     versions = {
         "python": platform.python_version(),
         "inertial_estimation": __version__,
         **versions_of(*PACKAGES),
     }
     document = result_document(experiment.name, experiment.source, result, versions, quick=args.quick)
-    names = [f"{experiment.name}.{kind}" for kind in ("json", "png")]
-    with result_folder(args.output, names) as partial:
-        written = [write_json(partial / names[0], document)]
-        if result.panels:
-            with drawing("figure", "matplotlib"):
-                from inertial_estimation.plots.png import write_png
-
-                title = f"{experiment.name} ({experiment.source})"
-                figure = partial / names[1]
-                written.append(write_png(figure, title, result.panels, columns=result.columns))
-    print(f"  written: {', '.join(str(args.output / file.name) for file in written)}")
+    page = experiment_page(experiment, result, quick=args.quick)
+    numbers, report = (f"{experiment.name}.{kind}" for kind in ("json", "html"))
+    with result_folder_with_report(args.output, (numbers,), page, name=report) as partial:
+        write_json(partial / numbers, document)
+    print_page(page, args.output)
     return result
 
 
-def result_lines(experiment: Experiment, result: ExperimentResult, *, quick: bool = False) -> list[str]:
-    """Return name and source, table, verdict and facts as lines of text."""
-    return [
-        f"{experiment.name}: {experiment.summary}",
-        f"  {experiment.source}; {counted(len(result.seeds), 'seed')}",
-        *(["  QUICK: shortened; exercises everything, proves nothing"] if quick else []),
-        *table_lines([HEADER, *(_cells(row) for row in result.rows)], indent=2),
-        f"  {result.verdict}",
-        *(f"  - {fact}" for fact in result.facts),
+def experiment_page(experiment: Experiment, result: ExperimentResult, *, quick: bool) -> Page:
+    """Return the page: verdict, the table with the numbers of the paper, facts and figure."""
+    cards = [
+        Card("experiment", experiment.name, f"{experiment.source}; {counted(len(result.seeds), 'seed')}")
     ]
+    cards += [Card("QUICK", "shortened", "exercises everything, proves nothing")] if quick else []
+    sections = [Section(experiment.summary, [Table(HEADER, list(map(_cells, result.rows)), (0, 4))], True)]
+    sections += [Section("Facts", [Notes(result.facts)], printed=True)] if result.facts else []
+    sections += [Section("Figure", [Figure(experiment.name, result.panels)])] if result.panels else []
+    tone = CAUTION if result.missed else GOOD
+    return Page(f"{experiment.name}: {experiment.summary}", result.verdict, tone, cards, sections)
 
 
-def _cells(row: TableRow) -> tuple[str, ...]:
+def _cells(row: TableRow) -> list[str | Cell]:
     numbers = (_number(row.paper, 4), _number(row.ours, 4), _number(row.spread, 2))
     judged = [
-        f"{bound} {'met' if met else 'NOT MET'}" if bound else "-"
+        Cell(f"{bound} {'met' if met else 'NOT MET'}" if bound else "-", "" if met or not bound else "bad")
         for bound, met in ((row.bound, row.bound_met), (row.aim, row.aim_met))
     ]
-    return (row.quantity, *numbers, row.unit or "-", *judged)
+    return [row.quantity, *numbers, row.unit or "-", *judged]
 
 
 def _number(value: float | None, digits: int) -> str:

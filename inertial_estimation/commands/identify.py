@@ -9,22 +9,21 @@ from typing import Any
 
 from inertial_estimation.commands.provenance import LONGEST_TEXT, provenance
 from inertial_estimation.commands.terminal import (
-    drawing,
     print_page,
     print_warnings,
     progress_bar,
     recording_with_warnings,
+    result_folder_with_report,
 )
 from inertial_estimation.configuration.node_names import IDENTIFICATION
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, RecordingError
-from inertial_estimation.files.outputs import check_output_folder, result_folder
+from inertial_estimation.files.outputs import check_output_folder
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.identification.identifier import Identifier
 from inertial_estimation.identification.methods import METHODS, method_named
 from inertial_estimation.offline.identification_run import (
     FILES,
-    REPORT_FILE,
     IdentificationRun,
     block_stream,
     check_split,
@@ -35,7 +34,6 @@ from inertial_estimation.offline.identification_run import (
 )
 from inertial_estimation.parameters import parameter_values
 from inertial_estimation.plots.identification_report import identification_page
-from inertial_estimation.plots.page import write_page
 from inertial_estimation.recordings.robot_streams import check_robot
 from inertial_estimation.signals import seconds
 
@@ -55,11 +53,8 @@ def run(args: argparse.Namespace) -> int:
     result = _identified(args, config, identifier)
     source = _source(args, config, identifier, urdf)
     page = identification_page(result, source)
-    with result_folder(folder, FILES) as partial:
+    with result_folder_with_report(folder, FILES, page, drawn=not args.no_figures) as partial:
         write_identification(partial, result, config, identifier.robot, source)
-        if not args.no_figures:
-            with drawing("report"):
-                write_page(partial / REPORT_FILE, page)
     _print_warnings(result)
     print_page(page, folder)
     return 0 if result.model else 1

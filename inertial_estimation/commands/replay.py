@@ -10,48 +10,32 @@ from typing import TYPE_CHECKING
 
 from inertial_estimation.commands.provenance import provenance
 from inertial_estimation.commands.terminal import (
-    drawing,
     print_page,
     print_warnings,
     progress_bar,
     recording_with_warnings,
+    result_folder_with_report,
 )
 from inertial_estimation.configuration.config_file import load_configs
 from inertial_estimation.configuration.node_configs import checked_overrides
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
 from inertial_estimation.configuration.pipelines import Pipelines, build_pipelines
 from inertial_estimation.diagnosis.finding import NAME as DATA_CHECKS
-from inertial_estimation.errors import (
-    ConfigurationError,
-    MissingDependencyError,
-    RecordingError,
-    one_line,
-)
-from inertial_estimation.files.outputs import (
-    check_output_folder,
-    output_file,
-    result_folder,
-    write_json,
-    write_text,
-)
+from inertial_estimation.errors import ConfigurationError, MissingDependencyError, RecordingError, one_line
+from inertial_estimation.files.outputs import check_output_folder, output_file, write_json, write_text
 from inertial_estimation.models.estimated_model import POSTERIOR_FILE
-from inertial_estimation.plots.page import write_page
 from inertial_estimation.plots.replay_report import replay_page
 from inertial_estimation.recordings.robot_streams import check_robot
 from inertial_estimation.replay.reference import read_reference
 from inertial_estimation.replay.replay import ReplayReaders, ReplayRun, replay_recording
-from inertial_estimation.replay.results import (
-    ReplayResults,
-    replay_results,
-)
-from inertial_estimation.replay.tables import METRICS_FILE, REPORT_FILE, TABLES, write_result_table
+from inertial_estimation.replay.results import ReplayResults, replay_results
+from inertial_estimation.replay.tables import METRICS_FILE, TABLES, write_result_table
 from inertial_estimation.signals import NANOSECONDS, seconds
 
 if TYPE_CHECKING:
     from inertial_estimation.view.moments import Moments
 
 NODES = (TILT_NODE, INERTIAL_NODE, PAYLOAD_NODE)
-OWN_FILES = (*TABLES, METRICS_FILE, REPORT_FILE)
 OPTIONS = ("start", "hold_out", "reference", "trusted", "settle", "remap", "only")
 
 
@@ -97,12 +81,10 @@ def run(args: argparse.Namespace) -> int:
             args, OPTIONS, bags=[args.bag], urdf=source, parameters=pipelines.parameters
         )
         record["options"]["reference"] = topic  # the topic that was found
-        page = replay_page(evaluation)
-        with result_folder(folder, OWN_FILES) as partial:
+        drawn = not args.no_figures
+        page = replay_page(evaluation, drawn=drawn)
+        with result_folder_with_report(folder, (*TABLES, METRICS_FILE), page, drawn=drawn) as partial:
             _write(partial, evaluation, pipelines)
-            if not args.no_figures:
-                with drawing("report"):
-                    write_page(partial / REPORT_FILE, page)
     print_page(page, folder)
     return 0
 

@@ -1,19 +1,26 @@
-"""Output of commands on stderr besides their results: progress, warnings, and figures that are not drawn."""
-
-from __future__ import annotations
+"""Output of commands: their reports, and on stderr progress, warnings, and figures that are not drawn."""
 
 import math
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from inertial_estimation.plots.page import Page
-    from inertial_estimation.recordings.recording import BagRecording
+from inertial_estimation.files.outputs import result_folder
+from inertial_estimation.plots.page import (
+    MARKS,
+    REPORT_FILE,
+    Cell,
+    Findings,
+    Notes,
+    Page,
+    Section,
+    Table,
+    write_page,
+)
+from inertial_estimation.recordings.recording import BagRecording
 
 WIDEST = 32  # most characters of a column in a table, and of a progress bar
 WIDEST_OF_PAGE = 80  # most characters of a column in a table of a report
@@ -80,6 +87,23 @@ def table_lines(
     return [form.format(*row).rstrip() for row in cut]
 
 
+@contextmanager
+def result_folder_with_report(
+    folder: Path, own: Collection[str], page: Page, *, drawn: bool = True, name: str = REPORT_FILE
+) -> Iterator[Path]:
+    """Write results as `result_folder` does, and the page under a name if it is to be drawn.
+
+    If packages that draw are missing, a line on stderr says that there is no report.
+    """
+    with result_folder(folder, (*own, name)) as partial:
+        yield partial
+        if drawn:
+            try:
+                write_page(partial / name, page)
+            except ImportError as error:
+                print(f"no report: {error} (pip install plotly jinja2)", file=sys.stderr)
+
+
 def print_page(page: Page, folder: Path | None) -> None:
     """Print the main result of a report, its numbers, the sections for a terminal, and its folder if any."""
     lines = [page.lead]
@@ -94,9 +118,9 @@ def print_page(page: Page, folder: Path | None) -> None:
 
 
 def _lines(part: object) -> Sequence[str]:
-    """Return a table, notes or findings of a report as lines; what is not determined in brackets."""
-    from inertial_estimation.plots.page import Cell, Findings, Notes, Table
-
+    """Return a part of a report as lines; what is not determined in brackets."""
+    if isinstance(part, Section):
+        return [line for inner in part.parts for line in _lines(inner)]
     if isinstance(part, Table):
         marks = {"faded": "({})", "best": "{} *"}
         heads = [[text for name, span in part.groups for text in (name, *[""] * (span - 1))], part.columns]
@@ -109,7 +133,14 @@ def _lines(part: object) -> Sequence[str]:
         legend = ["(in brackets: not determined by the data)"] if "faded" in kinds else []
         return [*table_lines([*filter(None, heads), *rows], left=left, widest=WIDEST_OF_PAGE), *legend]
     if isinstance(part, Findings):
-        return [str(one) for one in part.findings]
+        return [
+            line
+            for one in part.findings
+            for line in (
+                f"{MARKS[one.verdict]:<6}{one.check} ({one.subject}): {one.sentence}",
+                *([f"        -> {one.remedy}"] if one.remedy else []),
+            )
+        ]
     return part.sentences if isinstance(part, Notes) else ()
 
 
@@ -122,19 +153,8 @@ def print_warnings(sentences: Iterable[str]) -> None:
 @contextmanager
 def recording_with_warnings(path: str | Path) -> Iterator[BagRecording]:
     """Open a bag; at the end, print warnings about parts of it that are missing or proved damaged."""
-    from inertial_estimation.recordings.recording import BagRecording
-
     with BagRecording(path) as recording:
         try:
             yield recording
         finally:
             print_warnings(recording.warnings)
-
-
-@contextmanager
-def drawing(what: str, packages: str = "plotly jinja2") -> Iterator[None]:
-    """Import packages and draw within the context; if they are missing, print that `what` is not drawn."""
-    try:
-        yield
-    except ImportError as error:
-        print(f"no {what}: {error} (pip install {packages})", file=sys.stderr)

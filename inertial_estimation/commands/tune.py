@@ -7,32 +7,26 @@ from typing import Any
 
 from inertial_estimation.commands.provenance import provenance
 from inertial_estimation.commands.terminal import (
-    drawing,
     print_page,
     progress_bar,
     recording_with_warnings,
+    result_folder_with_report,
 )
 from inertial_estimation.configuration.config_file import ConfigFile, load_configs
 from inertial_estimation.configuration.node_configs import checked_overrides
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, TILT_NODE
 from inertial_estimation.errors import ConfigurationError, RecordingError
-from inertial_estimation.files.outputs import check_output_folder, result_folder, write_json, write_text
+from inertial_estimation.files.outputs import check_output_folder, write_json, write_text
 from inertial_estimation.parallel import Workers
-from inertial_estimation.plots.page import write_page
 from inertial_estimation.plots.tuning_report import tuning_page
 from inertial_estimation.replay.reference import ReplayReference, read_reference
 from inertial_estimation.tuning.recorded_run import RecordedRun
-from inertial_estimation.tuning.tuning import (
-    TuningResult,
-    as_json,
-    tuned,
-    tuned_text,
-)
+from inertial_estimation.tuning.tuning import TuningResult, as_json, tuned, tuned_text
 from inertial_estimation.tuning.variation import parse_variations
 
 NODES = (TILT_NODE, INERTIAL_NODE)
 OPTIONS = ("vary", "trials", "seed", "start", "settle", "reference", "trusted")
-TUNED_FILE, JSON_FILE, REPORT_FILE = "tuned.yaml", "tuning.json", "report.html"
+TUNED_FILE, JSON_FILE = "tuned.yaml", "tuning.json"
 
 
 def run(args: argparse.Namespace) -> int:
@@ -58,13 +52,11 @@ def run(args: argparse.Namespace) -> int:
                 results.append(tuned(on, references, own, workers=workers, **options))
                 changes += [(node, name, value) for name, value in results[-1].changes.items()]
     page = tuning_page(results, source)
-    with result_folder(folder, (TUNED_FILE, JSON_FILE, REPORT_FILE)) as partial:
+    drawn = not args.no_figures
+    with result_folder_with_report(folder, (TUNED_FILE, JSON_FILE), page, drawn=drawn) as partial:
         bags = ", ".join(Path(bag).name for bag in args.bags)
         write_text(partial / TUNED_FILE, tuned_text(results, bags))
         write_json(partial / JSON_FILE, as_json(results, source))
-        if not args.no_figures:
-            with drawing("report"):
-                write_page(partial / REPORT_FILE, page)
     print_page(page, folder)
     return 0
 

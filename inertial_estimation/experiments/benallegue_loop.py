@@ -186,7 +186,7 @@ def run(trials: Trials) -> ExperimentResult:
     facts = (f"rows of other cases: seed {trials.seeds[0]} alone, without bounds",)
     columns = [_panels(motion, one.columns, trials.seeds[0], plan) for motion, one in judged[0].items()]
     panels = [panel for pair in zip(*columns, strict=True) for panel in pair]
-    return ExperimentResult(trials.seeds, rows, facts, panels=panels, columns=2)
+    return ExperimentResult(trials.seeds, rows, facts, panels=panels)
 
 
 def _both(robot: RobotLoop, case: _Case, quick: bool, seed: int) -> dict[str, _Run]:

@@ -215,7 +215,7 @@ def consistency(trials: Trials) -> ExperimentResult:
         )
         levels = () if column == "mass" else (Level(0.0),)
         panels.append(over_time(title, f"{title.split()[0]} [{unit}]", *curves, levels=levels))
-    return ExperimentResult(trials.seeds, rows, panels=panels, columns=2)
+    return ExperimentResult(trials.seeds, rows, panels=panels)
 
 
 class Gating(NamedTuple):

@@ -210,8 +210,7 @@ class ExperimentResult:
     rows: Sequence[TableRow]
     facts: Sequence[str] = ()  # needed to interpret the table, one sentence each, also unfavourable ones
     caveat: str = ""  # main reservation about the verdict on the bounds, in one line
-    panels: Sequence[Panel] = ()  # panels of the figure, row by row
-    columns: int = 1  # number of columns of panels
+    panels: Sequence[Panel] = ()  # panels of the figure
 
     @property
     def missed(self) -> tuple[TableRow, ...]:

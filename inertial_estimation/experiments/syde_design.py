@@ -72,7 +72,7 @@ def run(trials: Trials) -> ExperimentResult:
         *dict.fromkeys(note for r in results for note in r.trajectory.notes),
     )
     rows = [*_precision_rows(results), *_curve_rows(results), *_error_rows(results)]
-    return ExperimentResult(trials.seeds, rows, facts, panels=_panels(results), columns=2)
+    return ExperimentResult(trials.seeds, rows, facts, panels=_panels(results))
 
 
 def _one_seed(quick: bool, seed: int) -> SeedResult:

@@ -273,7 +273,7 @@ def approaches(trials: Trials) -> ExperimentResult:
     rows += _time_rows(found[FORCES, LARGEST_N], loaded)
     every = [one for some in found.values() for one in some] + loaded
     panels = _approach_panels(found, loaded, trials.seeds[0])
-    return _result(trials.seeds, rows, every, panels=panels, columns=2)
+    return _result(trials.seeds, rows, every, panels=panels)
 
 
 def _approach(robot: RobotLoop, approach: str, load_N: float, quick: bool, seed: int) -> IdentificationTrial:

@@ -134,7 +134,7 @@ def walk(trials: Trials) -> ExperimentResult:
     for force in poses:
         rows += _table_five_rows(force, *runs.pop(force)[0])
     panels = _walk_panels(runs[WITH][0].columns, runs[WITHOUT][0].columns, trials.seeds[0])
-    return ExperimentResult(trials.seeds, rows, _refusals(runs), panels=panels, columns=2)
+    return ExperimentResult(trials.seeds, rows, _refusals(runs), panels=panels)
 
 
 def _against_poses(robot: RobotLoop, force: float, seed: int) -> tuple[Array, Array, Array]:
@@ -238,7 +238,7 @@ def without_stopping(trials: Trials) -> ExperimentResult:
             SPEED: [{"summary": "min", "bound": "> 0.01" if judged else ""}],
         }
         rows += metric_rows(name, [_walk_on_metrics(run) for run in runs[name]], rules)
-    return ExperimentResult(trials.seeds, rows, panels=_walk_on_panels(runs[EXACT], trials.seeds), columns=2)
+    return ExperimentResult(trials.seeds, rows, panels=_walk_on_panels(runs[EXACT], trials.seeds))
 
 
 SECOND = f"error in x and y in the second after {JUDGED_AFTER_S:g} s"

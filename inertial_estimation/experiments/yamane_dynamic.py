@@ -355,7 +355,7 @@ def run(trials: Trials) -> ExperimentResult:
         "most.",
         "A lower cost is not a smaller error: the table gives the errors against the true robot, too.",
     )
-    return ExperimentResult(trials.seeds, rows, facts, panels=_panels(sets[0]["L"]), columns=2)
+    return ExperimentResult(trials.seeds, rows, facts, panels=_panels(sets[0]["L"]))
 
 
 def _panels(fits: SetOfFits) -> list[Panel]:

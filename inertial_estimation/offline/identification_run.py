@@ -290,8 +290,7 @@ def _description(identifier: Identifier, report: IdentificationReport) -> tuple[
 
 
 JSON_FILE, URDF_FILE, FRICTION_FILE = "identification.json", "identified.urdf", "friction.yaml"
-REPORT_FILE = "report.html"
-FILES = (JSON_FILE, URDF_FILE, POSTERIOR_FILE, FRICTION_FILE, REPORT_FILE)
+FILES = (JSON_FILE, URDF_FILE, POSTERIOR_FILE, FRICTION_FILE)
 
 
 def write_identification(

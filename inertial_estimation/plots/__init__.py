@@ -1,1 +1,1 @@
-"""Figures and reports; the only package that imports plotly, matplotlib and jinja2."""
+"""Figures and reports; the only package that imports plotly and jinja2."""

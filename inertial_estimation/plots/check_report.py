@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -148,12 +147,14 @@ FIGURES: dict[str, Callable[[Diagnosis], Iterator[Panel]]] = {
 }
 
 
-def check_page(diagnosis: Diagnosis, source: Mapping[str, Any]) -> Page:
+def check_page(diagnosis: Diagnosis, bag: str, config: Sequence[str], *, drawn: bool) -> Page:
     """Return the page.
 
     Args:
         diagnosis: The diagnosis.
-        source: Source of the data: ``bag`` and ``config``.
+        bag: The recording.
+        config: Parameter files.
+        drawn: Whether it has figures.
     """
     findings = diagnosis.findings
     failed, sections = severest_first(findings), list[Section]()
@@ -162,22 +163,23 @@ def check_page(diagnosis: Diagnosis, source: Mapping[str, Any]) -> Page:
             "Each check runs with what is above it corrected where it can be, so that one error is named "
             "once. Mend the first, and check again."
         )
-        sections.append(Section("What to mend, in this order", [Findings(failed), order]))
+        sections.append(Section("What to mend, in this order", [Findings(failed), order], printed=True))
     for title, verdict in (("What is in order", Verdict.OK), ("What cannot be decided", Verdict.UNKNOWN)):
         own = [one for one in findings if one.verdict is verdict]
         if own:
-            sections.append(Section(title, [Section(counted(len(own), "check"), [Findings(own)])]))
-    for title, draw in FIGURES.items():
+            sections.append(Section(title, [Section(counted(len(own), "check"), [Findings(own)])], True))
+    for title, draw in FIGURES.items() if drawn else ():
         panels = list(draw(diagnosis))
         if panels:
             sections.append(Section(title, [Figure(title, panels)]))
-    sections.append(Section("Source", [f"{source['bag']}; {', '.join(source['config'])}"]))
+    sections.append(Section("Source", [f"{bag}; {', '.join(config)}"]))
     counts = {verdict: sum(one.verdict is verdict for one in findings) for verdict in Verdict}
-    cards = [Card(verdict.value, str(count)) for verdict, count in counts.items()]
     lasts = seconds(int(np.ptp(diagnosis.streams.joints.times_ns)))
-    cards.append(Card("examined", f"{lasts:.1f} s", diagnosis.robot.setup.robot.model.name))
-    title = f"Check of {Path(source['bag']).name}"
-    return Page(title, *_lead(failed, counts), cards, sections)
+    cards = [
+        Card("checks", ", ".join(f"{count} {verdict.value}" for verdict, count in counts.items())),
+        Card("examined", f"{lasts:.1f} s", diagnosis.robot.setup.robot.model.name),
+    ]
+    return Page(f"Check of {Path(bag).name}", *_lead(failed, counts), cards, sections)
 
 
 def _lead(failed: Sequence[Finding], counts: Mapping[Verdict, int]) -> tuple[str, str]:

@@ -15,6 +15,8 @@ NO_NUMBER = "–"  # in place of a missing number
 MINUS = "−"
 GOOD, CAUTION, BAD = "good", "caution", "bad"  # tones of sentences
 TONES = {Verdict.OK: GOOD, Verdict.WARN: CAUTION, Verdict.WRONG: BAD, Verdict.UNKNOWN: ""}
+MARKS = {Verdict.OK: "ok", Verdict.WARN: "WARN", Verdict.WRONG: "WRONG", Verdict.UNKNOWN: "?"}
+REPORT_FILE = "report.html"
 
 
 class Card(NamedTuple):

@@ -31,8 +31,8 @@ INCLUDED = " (it contains errors of real robots and sensors; a simulation has le
 Metrics = Mapping[str, Any]
 
 
-def replay_page(results: ReplayResults) -> Page:
-    """Return the page of a replay whose metrics have their provenance."""
+def replay_page(results: ReplayResults, *, drawn: bool) -> Page:
+    """Return the page of a replay whose metrics have their provenance, with figures if they are drawn."""
     metrics = results.metrics
     provenance = metrics["provenance"]
     settings = {
@@ -41,7 +41,7 @@ def replay_page(results: ReplayResults) -> Page:
         for name, value in values.items()
     }
     failed = severest_first(results.checks)
-    figures = [figure for figure in replay_figures(results) if figure.panels or figure.note]
+    figures = [one for one in (replay_figures(results) if drawn else ()) if one.panels or one.note]
     sections = [
         *([Section("Findings about the data", [Findings(failed)], printed=True)] if failed else []),
         *_tables(metrics),

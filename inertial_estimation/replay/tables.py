@@ -22,7 +22,7 @@ from inertial_estimation.telemetry import Figures, inertial_figures, tilt_figure
 BASE_FILE, LINK_FILE, TRUNK_FILE = "base_orientation.csv", "link_inertias.csv", "trunk_inertia.csv"
 STATE_FILE, ERRORS_FILE = "base_state.csv", "base_errors.csv"
 TELEMETRY_FILES = {node: f"{node}.csv" for node in (TILT_NODE, INERTIAL_NODE, PAYLOAD_NODE)}
-METRICS_FILE, REPORT_FILE = "metrics.json", "report.html"
+METRICS_FILE = "metrics.json"
 TABLES = (
     *(BASE_FILE, LINK_FILE, TRUNK_FILE, STATE_FILE, ERRORS_FILE, POSTERIOR_FILE),
     *TELEMETRY_FILES.values(),

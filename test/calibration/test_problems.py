@@ -25,7 +25,7 @@ from inertial_estimation.experiments.yamane_kinematic import kinematic_trial
 from inertial_estimation.files.outputs import json_text
 from inertial_estimation.models.chain_kinematics import ChainKinematics
 from inertial_estimation.offline.calibration_setup import write_offsets
-from inertial_estimation.plots.calibration_figures import height_panels, offset_panels
+from inertial_estimation.plots.calibration_report import height_panels, offset_panels
 from inertial_estimation.signals import Identifiability
 
 

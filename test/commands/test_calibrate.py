@@ -56,7 +56,7 @@ def test_marker_files_hold_the_identifiable_offsets(postures, config: Path, tmp_
     source = written(tmp_path / "postures.csv", ["split", *header], split)
     assert main(marker(source, config, tmp_path / "out")) == 0
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names == {"joint_offsets.yaml", "calibration.json", "heights.png", "offsets.png"}
+    assert names == {"joint_offsets.yaml", "calibration.json", "report.html"}
     report = json.loads((tmp_path / "out" / "calibration.json").read_text())
     assert (report["samples"], report["held_out"]) == (30, 10)
     assert report["errors_rms"]["marker"]["held_out"] < 1.0

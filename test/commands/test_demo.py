@@ -32,7 +32,7 @@ def test_demo_holds_the_weight_with_adaptation_and_sags_without() -> None:
         assert (run["fallen"], run["command_timeouts"]) == (False, 0)
     printed = (results / "output.txt").read_text()
     assert all(re.search(rf"^ +{name} .*$", printed, re.MULTILINE) for name in ("off", "on"))
-    assert (results / "demo.png").stat().st_size > 10_000
+    assert (results / "demo.html").stat().st_size > 10_000
 
 
 @pytest.mark.parametrize(

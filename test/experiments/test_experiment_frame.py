@@ -11,7 +11,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from inertial_estimation.commands.experiment import result_lines
+from inertial_estimation.commands.experiment import experiment_page
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import MissingDependencyError
 from inertial_estimation.experiments.benallegue_push import (
@@ -57,11 +57,13 @@ def result() -> ExperimentResult:
 
 
 def test_table_and_file_have_every_number_and_mark_each_missed_bound_and_aim(tmp_path: Path) -> None:
-    lines = result_lines(EXPERIMENT, result())
-    (time,) = [line for line in lines if "fall time" in line and "+-" not in line and "*" not in line]
-    assert time.split()[2:] == ["1.25", "1", "0.1", "s", "<=", "1", "met", "<", "1", "NOT", "MET"]
+    page = experiment_page(EXPERIMENT, result(), quick=False)
+    table, facts = (section.parts[0] for section in page.sections)
+    time = [cell if isinstance(cell, str) else cell.words for cell in table.rows[0]]
+    assert time == ["fall time", "1.25", "1", "0.1", "s", "<= 1 met", "< 1 NOT MET"]
+    assert page.lead == result().verdict
     assert "3 of 6 bounds NOT MET: apples; largest; never settled" in result().verdict
-    assert any("it was windy" in line for line in lines)
+    assert facts.sentences == ("it was windy",)
     path = write_json(
         tmp_path / "apple.json", result_document("falling-apple", "Newton, Fig. 1", result(), {})
     )

@@ -18,7 +18,6 @@ from inertial_estimation.identification.identification_result import PayloadResu
 from inertial_estimation.offline.result_diagnostics import result_diagnostics
 from inertial_estimation.plots.identification_report import identification_page
 from inertial_estimation.plots.page import Card, Cell, Notes, Page, Section, Table, with_sigma, write_page
-from inertial_estimation.plots.png import figure_of_panels
 from inertial_estimation.signals import Identifiability
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
@@ -125,31 +124,6 @@ def test_graphs_are_the_data(page: Path) -> None:
     assert first["layout"]["xaxis"]["title"]["text"] == "time [s]"
     assert [shape["name"] for shape in first["layout"]["shapes"]] == ["held", "bound", "event"]
     assert second["layout"]["yaxis"]["ticktext"] == ["a", "b", "c"]
-
-
-def test_a_picture_shows_the_same_and_explains_a_label_once() -> None:
-    logarithmic = replace(PANEL, log=True, y_limits=(0.1, 9.0), title="again")
-    figure = figure_of_panels(
-        "whole", [PANEL, logarithmic, ROWS, replace(ROWS, x_label="other [kg]", log_x=True)], columns=2
-    )
-    plain, log, rows, log_x = figure.axes
-    for axis, panel in zip(figure.axes, (PANEL, logarithmic, ROWS, ROWS), strict=True):
-        assert (axis.get_title(loc="left"), axis.get_ylabel()) == (panel.title, panel.y_label)
-        for series, line in zip(panel.series, axis.lines, strict=False):
-            np.testing.assert_array_equal(line.get_xydata(), np.column_stack((series.x, series.y)))
-    assert [axis.get_yscale() for axis in figure.axes] == ["linear", "log", "linear", "linear"]
-    assert [axis.get_xscale() for axis in (rows, log_x)] == ["linear", "log"]
-    assert log.get_ylim() == (0.1, 9.0)
-    band = plain.collections[0].get_paths()[0].vertices
-    assert (band[:, 1].min(), band[:, 1].max()) == pytest.approx(
-        (np.sin(X).min() - 0.1, np.sin(X).max() + 0.1)
-    )
-    assert [text.get_text() for text in rows.get_yticklabels()] == ["a", "b", "c"]
-    assert rows.get_ylim()[0] > rows.get_ylim()[1], "the first one on top"
-    labels = [
-        text.get_text() for axis in (plain, log) if axis.get_legend() for text in axis.get_legend().texts
-    ]
-    assert sorted(labels) == ["bound", "dots", "event", "held", "line"]
 
 
 def test_many_long_curves_stay_below_the_largest_page(tmp_path: Path) -> None:

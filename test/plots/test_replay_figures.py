@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from support.recorded_robots import ARMS, recorded
 
-from inertial_estimation.commands.demo import PayloadResponse, PayloadScene, demo_panels
+from inertial_estimation.commands.demo import PayloadResponse, PayloadScene, demo_page, demo_panels
 from inertial_estimation.figures import Figure, Mark, Series, Span
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.payload.report import KIND, LOAD
 from inertial_estimation.plots.check_report import FIGURES
-from inertial_estimation.plots.png import write_png
+from inertial_estimation.plots.page import write_page
 from inertial_estimation.plots.replay_figures import (
     TIME_LABEL,
     figure_of_coms,
@@ -221,8 +221,8 @@ SCENE = PayloadScene("elbow", -1.2, "forearm", 5.44, 1.78, 1.0, 5.0)
 def test_figure_of_both_runs(tmp_path: Path, n: int) -> None:
     t = np.linspace(0.0, 5.0, n)
     responses = [PayloadResponse(on, t, np.cos(t), t, t) for on in (False, True)]
-    elbow, mass = panels = demo_panels(SCENE, responses)
-    assert write_png(tmp_path / "demo.png", "demo", panels).stat().st_size > 10_000
+    elbow, mass = demo_panels(SCENE, responses)
+    assert write_page(tmp_path / "demo.html", demo_page(SCENE, responses)).stat().st_size > 10_000
     assert [one.label for one in elbow.series] == ["without adaptation", "with adaptation"]
     assert mass.series[-1].label == "truth"
     np.testing.assert_allclose(elbow.series[1].y, np.degrees(np.cos(t)))

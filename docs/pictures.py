@@ -1,5 +1,10 @@
-"""Panels as a PNG by matplotlib, for papers and pages that need a picture."""
+"""Panels as a PNG by matplotlib, for these pages; of an experiment by its name.
 
+python docs/pictures.py NAME [--seeds N] [--output DIR]
+"""
+
+import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -8,11 +13,13 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from inertial_estimation.experiments.registry import find_experiment
 from inertial_estimation.figures import GREY_COLOUR, INK_COLOUR, STYLES, Panel, Series
 
 MARKERS = {"circle": "o", "x": "x", "circle-open": "o"}
 DASHES = {"solid": "-", "dash": "--", "dot": ":"}
 POINTS = 0.75  # of a pixel of `STYLES`
+MOST = 3  # panels of one column
 
 
 def write_png(path: Path, title: str, panels: Sequence[Panel], *, columns: int = 1) -> Path:
@@ -105,3 +112,21 @@ def _once(label: str, named: set[str]) -> str | None:
         return None
     named.add(label)
     return label
+
+
+def main() -> int:
+    """Run an experiment and draw its panels, in two columns where there are many."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("name", help="name of the experiment")
+    parser.add_argument("--seeds", type=int, help="number of seeds (depends on the experiment)")
+    parser.add_argument("--output", type=Path, default=Path(__file__).with_name("images"), metavar="DIR")
+    args = parser.parse_args()
+    experiment = find_experiment(args.name)
+    panels = experiment.run(range(args.seeds or experiment.seeds)).panels
+    path = args.output / f"{experiment.name.replace('-', '_')}.png"
+    write_png(path, f"{experiment.name} ({experiment.source})", panels, columns=1 + (len(panels) > MOST))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

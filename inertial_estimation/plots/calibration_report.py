@@ -1,14 +1,23 @@
-"""Heights before and after a calibration (Yamane, Fig. 4), and the offsets with standard deviations."""
+"""Report of a calibration: offsets with deviations, errors, and heights before and after (Yamane, Fig. 4)."""
 
 import math
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Collection, Iterator
 
 import numpy as np
 
 from inertial_estimation.calibration.calibration_report import DISPLAY_UNITS, CalibrationReport
-from inertial_estimation.figures import GREY, Panel, Series
-from inertial_estimation.plots.png import write_png
+from inertial_estimation.errors import listing
+from inertial_estimation.figures import GREY, Figure, Panel, Series
+from inertial_estimation.plots.page import (
+    CAUTION,
+    GOOD,
+    Notes,
+    Page,
+    Section,
+    Table,
+    number,
+    with_sigma,
+)
 from inertial_estimation.signals import Array, Identifiability
 
 LABELS = {
@@ -23,12 +32,37 @@ COLOUR_OF = {
 }
 
 
-def write_calibration_figures(folder: Path, report: CalibrationReport) -> list[Path]:
-    """Write heights.png and offsets.png to an existing folder, and return their paths."""
-    return [
-        write_png(folder / "heights.png", "Heights before and after", list(height_panels(report))),
-        write_png(folder / "offsets.png", "Offsets, with two sigma", list(offset_panels(report))),
+def calibration_page(report: CalibrationReport, known: Collection[str]) -> Page:
+    """Return the page; `known` are the joints with known offsets, which the written ones include."""
+    offsets = []
+    for j in report.joints:
+        factor, unit = DISPLAY_UNITS[j.unit]
+        written = "" if j.joint in report.written_joints else "not written"
+        offset = with_sigma(factor * j.offset, factor * j.sigma)
+        offsets.append((j.joint, offset, unit, j.identifiability.value, written))
+    errors = {channel.name: channel.values() for channel in report.channels}
+    kinds = [
+        kind for kind in next(iter(errors.values())) if any(one[kind] is not None for one in errors.values())
     ]
+    rows = [
+        [name, *(one[k] if k == "unit" else number(one[k], 3) for k in kinds)] for name, one in errors.items()
+    ]
+    title = f"Errors, rms{' of distances between points' if report.kind == 'marker' else ''}"
+    sums = f"On top of the known offsets of {listing(known)}; the file has the sums."
+    lead = (
+        f"{report.samples} postures fitted, {report.held_out} held out; rank {report.rank} of {len(offsets)}"
+    )
+    sections = [
+        Section("Offsets", [Table(("joint", "offset", "", "", ""), offsets, (0, 2, 3, 4))], True),
+        Section(title, [Table(("", *(kind.replace("_", " ") for kind in kinds)), rows, (0, 1))], True),
+        *([Section("Known offsets", [Notes([sums])], True)] if known else []),
+        *([Section("Warnings", [Notes(report.warnings, CAUTION)])] if report.warnings else []),
+        Section(
+            "Heights before and after", [Figure("Heights before and after", list(height_panels(report)))]
+        ),
+        Section("Offsets, with two sigma", [Figure("Offsets, with two sigma", list(offset_panels(report)))]),
+    ]
+    return Page(f"Calibration by {report.kind}", lead, CAUTION if report.warnings else GOOD, (), sections)
 
 
 def height_panels(report: CalibrationReport) -> Iterator[Panel]:
