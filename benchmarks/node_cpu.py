@@ -21,7 +21,7 @@ from benchmarks.fault_campaign.messages import MESSAGE_TYPES, Serialised, serial
 from benchmarks.referee.synthetic import standing_talos
 from inertial_estimation import BaseState
 from inertial_estimation.commands.processes import ProcessGroup
-from inertial_estimation.commands.ros_domains import use_own_domain
+from inertial_estimation.commands.ros_domains import lock_domain
 
 RATE = 333.0  # of the estimates [Hz]
 NODES = ("tilt_observer", "inertial_ekf")
@@ -41,7 +41,8 @@ def main() -> int:
     args = parser.parse_args()
     if args.role:
         return publish(args.rate) if args.role == "publisher" else run_empty(args.role)
-    use_own_domain()
+    _lock, domain = lock_domain()  # held while this function runs
+    os.environ |= {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST", "ROS_DOMAIN_ID": str(domain)}
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     found = []
     for name in NODES:
