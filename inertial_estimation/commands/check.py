@@ -36,8 +36,6 @@ from inertial_estimation.signals import NANOSECONDS, seconds
 
 JSON_FILE = "check.json"
 FIX_HEAD = "# Written by 'inertial-estimation check"
-
-
 FAILED = WRONG_USE  # exit code if the recording cannot be examined; 1 means that something is wrong with it
 
 

@@ -54,7 +54,6 @@ NUMBERS, REPORT = "demo.json", "demo.html"
 TIME_LABEL = "time since the release [s]"
 POLL_PERIOD_S, LINE_PERIOD_S = 0.05, 2.0
 MEAN_OVER_LAST_S = 0.5  # end of a run, over which means are taken [s]
-HEADER = ("adaptation", "t [s]", "elbow [deg]", "error [deg]", "rmse [rad]", "forearm [kg]", "truth [kg]")
 DOMAINS = range(51, 101)  # ROS domains of the demo; 1 to 50 are left to robots
 
 
@@ -319,20 +318,20 @@ def _name(adaptation: bool) -> str:
 
 def demo_page(scene: PayloadScene, responses: Sequence[PayloadResponse]) -> Page:
     """Return the page with the end of each run, and the elbow and the mass over time."""
-    rows: list[tuple[str, ...]] = []
-    for one in (response for response in responses if len(response.t)):
-        t, angle = float(one.t[-1]), math.degrees(one.angle[-1])
-        rmse = f"{one.numbers(scene)['elbow_rmse_rad']:.3f}"
-        elbow = (f"{t:.2f}", f"{angle:.1f}", f"{angle - math.degrees(scene.home):.1f}", rmse)
-        mass = f"{one.mass[-1]:.2f}" if len(one.mass) else "-"
-        rows.append(("on" if one.adaptation else "off", *elbow, mass, f"{scene.mass(t):.2f}"))
+    found = {"on" if one.adaptation else "off": one.numbers(scene) for one in responses if len(one.t)}
+    rows = [(name, *(f"{value:.3f}" for value in numbers.values())) for name, numbers in found.items()]
+    columns = [name.replace("_", " ") for name in next(iter(found.values()), {})]
     title = f"{scene.payload:.2f} kg handed to {scene.link} at {scene.time_s:g} s"
     lead = (
         f"{scene.payload:.2f} kg on {scene.link} from {scene.time_s:g} s on; elbow reference "
-        f"{math.degrees(scene.home):.1f} deg, forearm {scene.nominal_mass:.2f} kg without the weight"
+        f"{math.degrees(scene.home):.1f} deg, forearm {scene.mass(-np.inf):.2f} kg without the weight, "
+        f"{scene.mass(np.inf):.2f} kg with it"
     )
     figure = Figure(f"Position of {scene.joint}, and mass", demo_panels(scene, responses))
-    sections = [Section("End of each run", [Table(HEADER, rows)], True), Section(figure.title, [figure])]
+    sections = [
+        Section("End of each run", [Table(("adaptation", *columns), rows)], True),
+        Section(figure.title, [figure]),
+    ]
     return Page(title, lead, "", (), sections)
 
 

@@ -1,7 +1,6 @@
 """The command `export`: an estimated robot for simulators and learning."""
 
 import argparse
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -50,13 +49,9 @@ def _read(folder: Path) -> EstimatedModel:
             f"'{folder}' has no {POSTERIOR_FILE}, expected a result folder of identify, or of replay with an "
             "inertial_ekf section"
         )
-    text = read_text(path, "estimated model")
     try:
-        values = json.loads(text)
-        if not isinstance(values, dict):
-            raise ConfigurationError("it is no object")
-        return EstimatedModel.from_values(values)
-    except (json.JSONDecodeError, RecursionError, ConfigurationError) as error:
+        return EstimatedModel.from_json(read_text(path, "estimated model"))
+    except ConfigurationError as error:
         raise ConfigurationError(f"'{path}': {error}") from error
 
 

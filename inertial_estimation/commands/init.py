@@ -24,14 +24,12 @@ from inertial_estimation.configuration.urdf_source import (
     read_urdf,
 )
 from inertial_estimation.diagnosis.description import description_warnings
-from inertial_estimation.errors import ConfigurationError, InertialEstimationError, listing, one_line
+from inertial_estimation.errors import ConfigurationError, InertialEstimationError, one_line
 from inertial_estimation.files.outputs import output_file, write_text
 from inertial_estimation.files.text_file import resolved_path
-from inertial_estimation.models.joint_limits import urdf_limits
-from inertial_estimation.models.limbs import subtree_masses
 from inertial_estimation.models.urdf import urdf_warnings
-from inertial_estimation.setup_assistant.parameter_text import parameter_text
-from inertial_estimation.setup_assistant.survey import NO_SENSOR, Survey, Wishes, survey_robot
+from inertial_estimation.setup_assistant.parameter_text import findings, parameter_text
+from inertial_estimation.setup_assistant.survey import Survey, Wishes, survey_robot
 
 if TYPE_CHECKING:
     from inertial_estimation.closed_loop.loop_watch import LoopWatch
@@ -54,7 +52,8 @@ def run(args: argparse.Namespace) -> int:
     wishes = Wishes(args.kind, args.imu, *names)
     _step("looking for sensors, soles, locked joints and a posture to stand in")
     survey = survey_robot(urdf, mesh_folders(), wishes, np.random.default_rng(0))
-    print("\n".join(_findings(survey)), flush=True)
+    first, joints, lines = findings(survey)
+    print("\n".join((first, *table_lines(joints, indent=2), *lines)), flush=True)
     _step("examining masses and inertias")
     for warning in [*urdf_warnings(urdf), *description_warnings(survey.robot, np.random.default_rng(0))]:
         print(f"CHECK:     {warning}")
@@ -189,65 +188,3 @@ def _next(simulated: bool, output: Path) -> str:
         f"inertial-estimation simulate --config {output} --inertias inertial_ekf "
         f"--output results/{output.stem}"
     )
-
-
-def _findings(survey: Survey) -> list[str]:
-    """Return lines with the joints of a robot, their limits, and the decisions of the survey."""
-    robot = survey.robot
-    fixed = f"{len(survey.locked)} locked" if survey.locked else "none locked"
-    lines = [
-        f"{survey.described.name}: {robot.total_mass:.4g} kg, {len(survey.described.masses)} links, "
-        f"{robot.n_joints} moving joints ({fixed})",
-        *_joint_table(survey),
-        "",
-        f"kind:      {survey.decision.kind.value}: {survey.decision.reason}",
-    ]
-    if survey.locked:
-        by_reason: dict[str, list[str]] = {}
-        for name, reason in survey.locked.items():
-            by_reason.setdefault(reason, []).append(name)
-        lines += [f"locked:    {listing(names, limit=6)} ({reason})" for reason, names in by_reason.items()]
-    lines.append(f"imu:       {survey.imu or 'none'} ({survey.imu_reason})")
-    for contact in survey.contacts:
-        place = ", ".join(f"{value:.3f}" for value in contact.pose[:3])
-        new = f"new on '{contact.link}' at ({place}) m: " if contact.pose else ""
-        size, sole = ", a point", contact.sole
-        if sole:
-            size = f", sole {100 * (sole[1] - sole[0]):.1f} x {100 * (sole[3] - sole[2]):.1f} cm"
-        lines.append(f"contact:   {contact.name}: {contact.frame} ({new}{contact.source}{size})")
-    if survey.legged:
-        lines.append(f"wrenches:  {_wrenches(survey)}")
-        lines.append(
-            f"stance:    base {survey.height:.3f} m above the ground, feet {survey.stance_width:.2f} m apart"
-        )
-    lines.append(f"estimates: {listing(survey.links)}")
-    return lines + [f"CHECK:     {open_point}" for open_point in survey.open_points]
-
-
-def _wrenches(survey: Survey) -> str:
-    if survey.wrench_frames:
-        return listing(survey.wrench_frames)
-    if survey.forces_by_torques:
-        return f"{NO_SENSOR}: contact forces come from the joint torques (contact.source: joint_torques)"
-    topics = listing(f"{contact.name}/wrench" for contact in survey.contacts)
-    return (
-        f"{NO_SENSOR}, and torques give the forces of legs with 3 to 5 joints on points, with 6 or more on "
-        f"soles: publish {topics}"
-    )
-
-
-def _joint_table(survey: Survey) -> list[str]:
-    robot, limits, masses = survey.robot, urdf_limits(survey.robot), subtree_masses(survey.robot)
-    rows = [("joint", "from .. to [rad, m]", "effort", "speed", "moves [kg]")]
-    for i, name in enumerate(robot.joint_names):
-        reach = f"{_limit(limits.lower[i])} .. {_limit(limits.upper[i])}"
-        effort, speed = _limit(limits.effort[i]), _limit(limits.velocity[i])
-        rows.append((name, reach, effort, speed, f"{masses[name]:.3g}"))
-    lines = table_lines(rows, indent=2)
-    if not all(math.isfinite(effort) for effort in limits.effort):
-        lines.append("  (none: the URDF has no limit; an effort limit of 0 counts as none)")
-    return lines
-
-
-def _limit(value: float) -> str:
-    return f"{value:.4g}" if math.isfinite(value) else "none"

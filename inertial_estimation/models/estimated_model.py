@@ -265,13 +265,14 @@ class EstimatedModel:
         return json.dumps(values, allow_nan=False) + "\n"
 
     @classmethod
-    def from_values(cls, values: Mapping[str, Any]) -> "EstimatedModel":
-        """Return the model of `json_text`, as read from JSON.
+    def from_json(cls, text: str) -> "EstimatedModel":
+        """Return the model of `json_text`.
 
         Raises:
             ConfigurationError: If it is none.
         """
         try:
+            values = json.loads(text)
             load, posterior = values["load"], values["posterior"]
             found = cls(
                 str(values["urdf"]),
@@ -283,7 +284,7 @@ class EstimatedModel:
                 str(values["without"]),
                 None if load is None else EstimatedLoad(str(load["link"]), str(load["name"])),
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
             raise ConfigurationError(f"it is no estimated model: {error!r}") from error
         if len(found.estimate) != len(found.names):
             raise ConfigurationError(

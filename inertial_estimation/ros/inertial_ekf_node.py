@@ -19,14 +19,19 @@ from inertial_estimation.recordings.marker_messages import inertial_markers
 from inertial_estimation.recordings.recorded_topics import topic_token
 from inertial_estimation.ros.messages import (
     event_to_array,
-    external_wrench_of,
     torque_command_to_msg,
     torque_residual_to_msg,
 )
 from inertial_estimation.ros.outputs import FigureTopic, MarkerOutput, TelemetryOutput
 from inertial_estimation.ros.pipeline_node import PipelineNode
 from inertial_estimation.ros.qos import EVENTS
-from inertial_estimation.signals import InertialEstimate, LinkEstimate, StampedInertia, TorqueCommand
+from inertial_estimation.signals import (
+    InertialEstimate,
+    LinkEstimate,
+    StampedInertia,
+    TorqueCommand,
+    WrenchSample,
+)
 from inertial_estimation.spatial.inertial_parameters import COVARIANCE_NAMES, upper_triangle
 from inertial_estimation.telemetry import inertial_figures
 
@@ -95,10 +100,11 @@ class InertialEkfNode(PipelineNode):
 
     def _publish_located(self, estimate: InertialEstimate) -> None:
         """Publish the wrench of a push, and the located cause of an event when it changes."""
-        push = external_wrench_of(estimate)
-        if push is not None:
-            sample, link = push
-            self.send(self._external_wrench, partial(wrench_to_msg, sample, self._wrench_msg, link))
+        push = estimate.located
+        if push is not None and push.force_L is not None and push.torque_L is not None:
+            wrench = WrenchSample(estimate.stamp_ns, np.concatenate((push.force_L, push.torque_L)))
+            link = push.links[0]  # about its origin, in its axes
+            self.send(self._external_wrench, partial(wrench_to_msg, wrench, self._wrench_msg, link))
         event = self._events.take(estimate)
         if event is not None:
             self.publish(self._located, event_to_array(event.health, event.stamp_ns, self.get_name()))

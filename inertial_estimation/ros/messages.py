@@ -36,7 +36,6 @@ from inertial_estimation.signals import (
     HealthLevel,
     InertialEstimate,
     TorqueCommand,
-    WrenchSample,
 )
 from inertial_estimation.spatial.rotations import (
     quaternion_from_rotation,
@@ -125,15 +124,6 @@ def torque_residual_to_msg(estimate: InertialEstimate, msg: Any) -> Any:
     msg.name = list(estimate.row_names)
     msg.effort = doubles_like(msg.effort, estimate.innovation)
     return msg
-
-
-def external_wrench_of(estimate: InertialEstimate) -> tuple[WrenchSample, str] | None:
-    """Return the wrench of a push about its link's origin, in the link's axes, and the link; None without."""
-    located = estimate.located
-    if located is None or located.force_L is None or located.torque_L is None:
-        return None
-    wrench = np.concatenate((located.force_L, located.torque_L))
-    return WrenchSample(estimate.stamp_ns, wrench), located.links[0]
 
 
 def figures_to_msg(stamp_ns: int, values: Iterable[float], msg: Any) -> Any:

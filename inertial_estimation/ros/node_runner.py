@@ -72,32 +72,6 @@ simulator = partial(_run_class, "simulator_node", "SimulatorNode")
 whole_body_controller = partial(_run_class, "whole_body_controller_node", "WholeBodyControllerNode")
 
 
-class CycleCollector:
-    """Runs Python's garbage collector once per second, when its owner has time.
-
-    Automatic collection interrupts a node whenever enough objects have been created, for up to tens of
-    milliseconds once a model is loaded. Objects that live as long as the process are therefore excluded
-    (`gc.freeze`), and so are the survivors of a collection with many new objects.
-    """
-
-    def __init__(self) -> None:
-        """Exclude all existing objects from collection, and disable the automatic collection."""
-        gc.collect()
-        gc.freeze()
-        gc.disable()
-        self._next = time.monotonic() + COLLECTION_PERIOD
-
-    def collect_when_due(self) -> None:
-        """Collect garbage if the last collection is at least a period ago."""
-        now = time.monotonic()
-        if now >= self._next:
-            self._next = now + COLLECTION_PERIOD
-            many = gc.get_count()[0] > MANY_NEW
-            gc.collect()
-            if many:
-                gc.freeze()
-
-
 def run_node(build: Callable[[], Any], arguments: Sequence[str] | None = None) -> int:
     """Build a node and spin it until a signal; return the exit code of the process.
 
@@ -142,13 +116,22 @@ def spin(node: Any) -> None:
     """Spin a node until a signal; a polled node reads its inputs itself, and serves the rest every 10 ms.
 
     A wait of the executor costs as much as a step of an estimator, and it waits twice for each callback.
+
+    Python's automatic garbage collection interrupts a node whenever enough objects have been created, for up
+    to tens of milliseconds once a model is loaded. Here it runs once per second, between rounds of reading.
+    Objects that live as long as the process are excluded (`gc.freeze`), and so are the survivors of a
+    collection with many new objects.
     """
     from rclpy.executors import SingleThreadedExecutor
 
-    executor, collector = SingleThreadedExecutor(), CycleCollector()
+    executor = SingleThreadedExecutor()
     executor.add_node(node)
+    gc.collect()
+    gc.freeze()
+    gc.disable()
     poll: Callable[[], float | None] = getattr(node, "poll", lambda: None)
     due_s = served_s = 0.0
+    collected_s = time.monotonic()
     while node.context.ok():
         period_s, now_s = poll(), time.monotonic()
         if period_s is None:
@@ -156,7 +139,11 @@ def spin(node: Any) -> None:
         elif now_s >= served_s:
             executor.spin_once(timeout_sec=0.0)
             served_s = now_s + SERVING_PERIOD
-        collector.collect_when_due()
+        if now_s >= collected_s + COLLECTION_PERIOD:
+            collected_s, many = now_s, gc.get_count()[0] > MANY_NEW
+            gc.collect()
+            if many:
+                gc.freeze()
         if period_s is not None:
             due_s = max(due_s + period_s, now_s)
             time.sleep(max(due_s - time.monotonic(), 0.0))

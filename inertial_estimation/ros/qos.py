@@ -12,7 +12,7 @@ from typing import Any
 from rclpy.exceptions import ParameterException
 from rclpy.node import Node
 from rclpy.publisher import Publisher
-from rclpy.qos import QoSDurabilityPolicy, QoSHistoryPolicy, QoSPolicyKind, QoSProfile, QoSReliabilityPolicy
+from rclpy.qos import QoSDurabilityPolicy, QoSPolicyKind, QoSProfile, QoSReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
 from rclpy.subscription import Subscription
 
@@ -31,27 +31,20 @@ LONGEST_STALL = 0.2  # longest time for which a node may not read without losing
 HIGHEST_RATE = 1000.0  # highest rate of messages on a sensor's topic [Hz]
 
 
-def _kept_last(
-    depth: int,
-    reliability: QoSReliabilityPolicy = QoSReliabilityPolicy.RELIABLE,
-    durability: QoSDurabilityPolicy = QoSDurabilityPolicy.VOLATILE,
-) -> QoSProfile:
-    history = QoSHistoryPolicy.KEEP_LAST
-    return QoSProfile(history=history, depth=depth, reliability=reliability, durability=durability)
-
-
 def sensor_input(period: float = 0.0) -> QoSProfile:
     """Return the quality of service of sensor data: best effort, so that any publisher matches.
 
     The queue holds the messages of a period [s] between two readings, and of the longest stall.
     """
-    return _kept_last(math.ceil(HIGHEST_RATE * (period + LONGEST_STALL)), QoSReliabilityPolicy.BEST_EFFORT)
+    depth = math.ceil(HIGHEST_RATE * (period + LONGEST_STALL))
+    return QoSProfile(depth=depth, reliability=QoSReliabilityPolicy.BEST_EFFORT)
 
 
 SENSOR_INPUT = sensor_input()
-RELIABLE = _kept_last(50)  # for outputs, and for commands, which are sent once
-EVENTS = _kept_last(10, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)  # late joiners receive the last ones
-LATCHED = _kept_last(1, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
+RELIABLE = QoSProfile(depth=50)  # for outputs, and for commands, which are sent once
+# late joiners receive the last ones
+EVENTS = QoSProfile(depth=10, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
+LATCHED = QoSProfile(depth=1, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
 
 
 def create_output(node: Node, message_type: type, topic: str, qos: QoSProfile = RELIABLE) -> Publisher:

@@ -1,9 +1,11 @@
-"""A parameter file: values that depend on the robot, by node, and their text with comments."""
+"""What a survey has found, in words and as a parameter file: values by node, and their text with comments."""
 
+import math
 import textwrap
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import yaml
 
 from inertial_estimation.configuration.node_names import (
@@ -14,10 +16,12 @@ from inertial_estimation.configuration.node_names import (
     SIMULATOR_NODE,
     TILT_NODE,
 )
-from inertial_estimation.errors import one_line
+from inertial_estimation.errors import listing, one_line
 from inertial_estimation.identification.parameter_set import identifiable_links
 from inertial_estimation.inertial.noise import LARGEST
 from inertial_estimation.models.contacts import FORCE_JOINTS, WRENCH_JOINTS
+from inertial_estimation.models.joint_limits import urdf_limits
+from inertial_estimation.models.limbs import subtree_masses
 from inertial_estimation.models.measurement_rows import DEFAULTS, FULL_SIZE, MeasurementNoise
 from inertial_estimation.setup_assistant.foot_contacts import added_frames
 from inertial_estimation.setup_assistant.robot_kind import Kind
@@ -263,3 +267,55 @@ def _flow(value: Any) -> str:
     """Return a value as YAML on one line."""
     text = yaml.safe_dump(value, default_flow_style=True, width=10**6, sort_keys=False, allow_unicode=True)
     return text.strip().removesuffix("...").strip()
+
+
+def findings(survey: Survey) -> tuple[str, list[tuple[str, ...]], list[str]]:
+    """Return a robot in a line, a table of its joints with their limits, and the decisions of the survey."""
+    robot = survey.robot
+    fixed = f"{len(survey.locked)} locked" if survey.locked else "none locked"
+    first = (
+        f"{survey.described.name}: {robot.total_mass:.4g} kg, {len(survey.described.masses)} links, "
+        f"{robot.n_joints} moving joints ({fixed})"
+    )
+    limits, masses = urdf_limits(robot), subtree_masses(robot)
+    rows: list[tuple[str, ...]] = [("joint", "from .. to [rad, m]", "effort", "speed", "moves [kg]")]
+    for i, name in enumerate(robot.joint_names):
+        of_joint = (one[i] for one in (limits.lower, limits.upper, limits.effort, limits.velocity))
+        low, high, effort, speed = (f"{x:.4g}" if math.isfinite(x) else "none" for x in of_joint)
+        rows.append((name, f"{low} .. {high}", effort, speed, f"{masses[name]:.3g}"))
+    lines = []
+    if not np.isfinite(limits.effort).all():
+        lines.append("  (none: the URDF has no limit; an effort limit of 0 counts as none)")
+    lines += ["", f"kind:      {survey.decision.kind.value}: {survey.decision.reason}"]
+    if survey.locked:
+        by_reason: dict[str, list[str]] = {}
+        for name, reason in survey.locked.items():
+            by_reason.setdefault(reason, []).append(name)
+        lines += [f"locked:    {listing(names, limit=6)} ({reason})" for reason, names in by_reason.items()]
+    lines.append(f"imu:       {survey.imu or 'none'} ({survey.imu_reason})")
+    for contact in survey.contacts:
+        place = ", ".join(f"{value:.3f}" for value in contact.pose[:3])
+        new = f"new on '{contact.link}' at ({place}) m: " if contact.pose else ""
+        size, sole = ", a point", contact.sole
+        if sole:
+            size = f", sole {100 * (sole[1] - sole[0]):.1f} x {100 * (sole[3] - sole[2]):.1f} cm"
+        lines.append(f"contact:   {contact.name}: {contact.frame} ({new}{contact.source}{size})")
+    if survey.legged:
+        lines.append(f"wrenches:  {_wrenches(survey)}")
+        lines.append(
+            f"stance:    base {survey.height:.3f} m above the ground, feet {survey.stance_width:.2f} m apart"
+        )
+    lines.append(f"estimates: {listing(survey.links)}")
+    return first, rows, lines + [f"CHECK:     {open_point}" for open_point in survey.open_points]
+
+
+def _wrenches(survey: Survey) -> str:
+    if survey.wrench_frames:
+        return listing(survey.wrench_frames)
+    if survey.forces_by_torques:
+        return f"{NO_SENSOR}: contact forces come from the joint torques (contact.source: joint_torques)"
+    topics = listing(f"{contact.name}/wrench" for contact in survey.contacts)
+    return (
+        f"{NO_SENSOR}, and torques give the forces of legs with 3 to 5 joints on points, with 6 or more on "
+        f"soles: publish {topics}"
+    )

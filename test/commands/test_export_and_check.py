@@ -63,7 +63,7 @@ def test_samples_are_written_and_repeat_with_the_seed(results, tmp_path, ran):
     [
         (None, "has no posterior.json"),
         ("{", "Expecting"),
-        ("[]", "no object"),
+        ("[]", "no estimated model"),
         (json.dumps({"robot": {}}), "no estimated model"),
         (estimated(posterior=False).json_text(), "use 'consistent'"),
     ],
