@@ -48,7 +48,8 @@ def run(args: argparse.Namespace) -> int:
     if source != args.urdf:
         print(f"{args.urdf} is {source}")
     urdf = _with_meshes(urdf, Path(source))
-    names = (_names(given) for given in (args.soles, args.links, args.lock, args.unlock))
+    given = (args.soles, args.links, args.lock, args.unlock)  # words separated by commas or blanks
+    names = (tuple(filter(None, (word.strip() for word in ",".join(one).split(",")))) for one in given)
     wishes = Wishes(args.kind, args.imu, *names)
     _step("looking for sensors, soles, locked joints and a posture to stand in")
     survey = survey_robot(urdf, mesh_folders(), wishes, np.random.default_rng(0))
@@ -89,11 +90,6 @@ def _with_meshes(urdf: str, path: Path) -> str:
 def _step(what: str) -> None:
     """Print the current step on stderr; for a large robot each step takes some seconds."""
     print(f"init: {what}", file=sys.stderr, flush=True)
-
-
-def _names(given: list[str]) -> tuple[str, ...]:
-    """Return names that are separated by commas or given as several arguments."""
-    return tuple(word.strip() for text in given for word in text.split(",") if word.strip())
 
 
 def _checked_output(args: argparse.Namespace) -> Path | None:

@@ -1,12 +1,9 @@
 """The command `replay`: a recording through the estimators, and the summary of its results."""
 
-from __future__ import annotations
-
 import argparse
 import importlib.util
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from inertial_estimation.commands.provenance import provenance
 from inertial_estimation.commands.terminal import (
@@ -31,9 +28,7 @@ from inertial_estimation.replay.replay import ReplayReaders, ReplayRun, replay_r
 from inertial_estimation.replay.results import ReplayResults, replay_results
 from inertial_estimation.replay.tables import METRICS_FILE, TABLES, write_result_table
 from inertial_estimation.signals import NANOSECONDS, seconds
-
-if TYPE_CHECKING:
-    from inertial_estimation.view.moments import Moments
+from inertial_estimation.view.moments import Moments
 
 NODES = (TILT_NODE, INERTIAL_NODE, PAYLOAD_NODE)
 OPTIONS = ("start", "hold_out", "reference", "trusted", "settle", "remap", "only")
@@ -113,8 +108,6 @@ def _checked_rrd(path: Path | None) -> Path | None:
 
 def _moments(pipelines: Pipelines) -> Moments:
     """Return the observer that keeps the moments of a replay for the viewer."""
-    from inertial_estimation.view.moments import Moments
-
     tilt = pipelines.tilt
     first = next(one for one in (tilt, pipelines.inertial, pipelines.payload) if one is not None)
     loads = (lambda: tilt.contact_loads) if tilt is not None else tuple

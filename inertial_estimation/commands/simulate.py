@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,6 @@ def run(args: argparse.Namespace) -> int:
     check_bag_folder(args.output, overwrite=args.overwrite)
     robot = _robot(args)
     disturbances = [parse_disturbance(text) for text in args.disturbance]
-    disturbed = sorted({disturbance.link for disturbance in disturbances})
     loop = robot.build(
         disturbances=disturbances,
         seed=args.seed,
@@ -52,7 +51,13 @@ def run(args: argparse.Namespace) -> int:
     _run_loop(loop, args, hoist_s, watch)
     recording, config = recorder.recording(), robot.config(SIMULATOR_NODE, SimulationConfig).robot
     inertias = inertias_as_json(watch.inertias(recording.start_ns))
-    known = {"disturbances": args.disturbance, "released_s": hoist_s, **_truth(loop, disturbed)}
+    at_the_end = loop.simulation.truth(sorted({one.link for one in disturbances})).inertias
+    known = {
+        "disturbances": args.disturbance,
+        "released_s": hoist_s,
+        "fallen": loop.simulation.fallen,
+        "links_at_the_end": {k: {"mass": one.mass, "com": one.com_L} for k, one in at_the_end.items()},
+    }
     write_recording(
         recording,
         args.output,
@@ -119,9 +124,3 @@ def _swing(loop: ClosedLoop, reach: float, rng: Generator) -> Callable[[ClosedLo
         loop.controller.push_joint_reference(JointReading(loop.simulation.stamp_ns, robot.joint_names, q))
 
     return command
-
-
-def _truth(loop: ClosedLoop, disturbed: Sequence[str]) -> dict[str, Any]:
-    inertias = loop.simulation.truth(disturbed).inertias
-    links = {link: {"mass": one.mass, "com": one.com_L.tolist()} for link, one in inertias.items()}
-    return {"fallen": loop.simulation.fallen, "links_at_the_end": links}

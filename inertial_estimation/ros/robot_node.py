@@ -43,106 +43,36 @@ def node_config(node: str) -> type[Any]:
     return make_dataclass("NodeConfig", fields, frozen=True)
 
 
-class RobotNode(LifecycleNodeMixin, Node, ABC):
-    """A node for one robot: it reads parameters, converts inputs, calls its estimator and publishes.
-
-    A subclass builds its pipeline from the robot description, which comes from the parameter `urdf`, or
-    otherwise from the topic `robot_description`. A node starts as soon as it has the description, and is
-    always active. With the parameter `managed` it follows the transitions of its lifecycle: a configured node
-    has checked all names and reads its inputs; an active node publishes. Entities that are created while it
-    is configured are its own, until it is cleaned up.
+class ManagedNode(LifecycleNodeMixin, Node, ABC):
+    """A node with lifecycle, which owns the entities that are created while it is configured.
 
     Attributes:
-        name: Default name of the node.
         active: Whether it may publish.
         finalized: Whether it has been shut down by its lifecycle, which is permanent.
-        works_inactive: Whether it continues to estimate while inactive, so that its state is up to date on
-            activation.
     """
 
-    name: str
-    works_inactive = True
-
-    def __init__(self, **node_arguments: Any) -> None:
-        """Declare the parameters; start if the description is available and the node is not managed.
-
-        Raises:
-            ~inertial_estimation.errors.InertialEstimationError: If a parameter or a name is wrong.
-        """
-        Node.__init__(self, self.name, **node_arguments)  # without lifecycle states
+    def __init__(self, name: str, **node_arguments: Any) -> None:
+        """Create the node with its default name, without lifecycle states."""
+        Node.__init__(self, name, **node_arguments)
         self.active, self.finalized = True, False
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._undo: list[Callable[[], Any]] = []  # calls that destroy the entities created by `configure`
-        self._parameters_declared = NodeParameters(
-            self, node_config(self.name), all_parameters(), self._on_parameter
-        )
-        self._configured = False
-        self._inputs = NodeInputs(self._take_inputs)
-        self._diagnostics = Diagnostics(self)
-        self.create_timer(REPORT_PERIOD, self._report, clock=self._steady)
-        self._urdf = self.config.pipeline.robot.urdf
-        self._description = DescriptionInput(self, self._on_description, subscribed=not self._urdf)
-        if self.config.options.managed:
-            self.active = False
-            LifecycleNodeMixin.__init__(self)
-            self.get_logger().info("managed: unconfigured")
-        elif self._urdf:
-            self.configure()
-
-    @property
-    def config(self) -> Any:
-        """Current values of the parameters."""
-        return self._parameters_declared.config
 
     @abstractmethod
-    def _start(self, urdf: str) -> None:
-        """Build the pipeline from the robot description; create publishers, services and inputs."""
-
-    @abstractmethod
-    def _set_parameter(self, name: str, value: Any) -> None:
-        """Apply a parameter that has changed at run time."""
-
-    @abstractmethod
-    def _health(self, now_ns: int) -> list[Health]:
-        """Return the health of every component, inputs by topic; STALE marks a missing required input."""
-
-    def _on_message(self) -> None:
-        """Handle the event that one input has been read."""
-
-    def _on_inputs(self) -> None:
-        """Handle the event that all waiting inputs have been read."""
-
     def configure(self) -> None:
-        """Build the pipeline from the robot description; create publishers, services and inputs.
+        """Load the robot, check all names, and create publishers, services and inputs.
 
         Raises:
             ~inertial_estimation.errors.InertialEstimationError: If a name is wrong, or there is no robot
                 description yet.
         """
-        if not self._urdf and not self._description.text:
-            topic = self._description.topic
-            raise ConfigurationError(f"no robot description on {topic} yet (or set the parameter 'urdf')")
-        text = read_urdf(self._urdf) if self._urdf else self._description.use()
-        for sentence in urdf_warnings(text):
-            self.get_logger().warning(sentence)
-        name = ROBOT_NAME.search(text)
-        self._diagnostics.hardware_id = name[1] if name else ""
-        self._start(text)
-        self._configured = True
-        awaited = {part.name for part in self._health(0) if part.level == HealthLevel.STALE}
-        counters = [node_input.counter for node_input in self._inputs]
-        for counter in counters:
-            counter.required = counter.required or counter.topic in awaited
-        self.get_logger().info(f"started; reads {', '.join(counter.topic for counter in counters)}")
 
     def clean_up(self) -> None:
         """Destroy the entities that `configure` has created."""
-        self._configured = False
         while self._undo:
             self._undo.pop()()
         if self.executor is not None:
             self.executor.wake()  # it holds references to its entities until it wakes
-        self._inputs.clear()
 
     def _LifecycleNodeMixin__on_change_state(self, request: Any, response: Any) -> Any:
         """Refuse an invalid transition, for which rclpy would raise an error that ends the node."""
@@ -227,6 +157,94 @@ class RobotNode(LifecycleNodeMixin, Node, ABC):
         """Publish a message if the node is active, also without subscribers, which may join later."""
         if self.active:
             publisher.publish(message)
+
+
+class RobotNode(ManagedNode):
+    """A node for one robot: it reads parameters, converts inputs, calls its estimator and publishes.
+
+    A subclass builds its pipeline from the robot description, which comes from the parameter `urdf`, or
+    otherwise from the topic `robot_description`. A node starts as soon as it has the description, and is
+    always active. With the parameter `managed` it follows the transitions of its lifecycle: a configured node
+    has checked all names and reads its inputs; an active node publishes.
+
+    Attributes:
+        name: Default name of the node.
+        works_inactive: Whether it continues to estimate while inactive, so that its state is up to date on
+            activation.
+    """
+
+    name: str
+    works_inactive = True
+
+    def __init__(self, **node_arguments: Any) -> None:
+        """Declare the parameters; start if the description is available and the node is not managed.
+
+        Raises:
+            ~inertial_estimation.errors.InertialEstimationError: If a parameter or a name is wrong.
+        """
+        super().__init__(self.name, **node_arguments)
+        self._parameters_declared = NodeParameters(
+            self, node_config(self.name), all_parameters(), self._on_parameter
+        )
+        self._configured = False
+        self._inputs = NodeInputs(self._take_inputs)
+        self._diagnostics = Diagnostics(self)
+        self.create_timer(REPORT_PERIOD, self._report, clock=self._steady)
+        self._urdf = self.config.pipeline.robot.urdf
+        self._description = DescriptionInput(self, self._on_description, subscribed=not self._urdf)
+        if self.config.options.managed:
+            self.active = False
+            LifecycleNodeMixin.__init__(self)
+            self.get_logger().info("managed: unconfigured")
+        elif self._urdf:
+            self.configure()
+
+    @property
+    def config(self) -> Any:
+        """Current values of the parameters."""
+        return self._parameters_declared.config
+
+    @abstractmethod
+    def _start(self, urdf: str) -> None:
+        """Build the pipeline from the robot description; create publishers, services and inputs."""
+
+    @abstractmethod
+    def _set_parameter(self, name: str, value: Any) -> None:
+        """Apply a parameter that has changed at run time."""
+
+    @abstractmethod
+    def _health(self, now_ns: int) -> list[Health]:
+        """Return the health of every component, inputs by topic; STALE marks a missing required input."""
+
+    def _on_message(self) -> None:
+        """Handle the event that one input has been read."""
+
+    def _on_inputs(self) -> None:
+        """Handle the event that all waiting inputs have been read."""
+
+    def configure(self) -> None:
+        """Build the pipeline from the robot description; see `ManagedNode.configure`."""
+        if not self._urdf and not self._description.text:
+            topic = self._description.topic
+            raise ConfigurationError(f"no robot description on {topic} yet (or set the parameter 'urdf')")
+        text = read_urdf(self._urdf) if self._urdf else self._description.use()
+        for sentence in urdf_warnings(text):
+            self.get_logger().warning(sentence)
+        name = ROBOT_NAME.search(text)
+        self._diagnostics.hardware_id = name[1] if name else ""
+        self._start(text)
+        self._configured = True
+        awaited = {part.name for part in self._health(0) if part.level == HealthLevel.STALE}
+        counters = [node_input.counter for node_input in self._inputs]
+        for counter in counters:
+            counter.required = counter.required or counter.topic in awaited
+        self.get_logger().info(f"started; reads {', '.join(counter.topic for counter in counters)}")
+
+    def clean_up(self) -> None:
+        """Destroy the entities that `configure` has created."""
+        self._configured = False
+        super().clean_up()
+        self._inputs.clear()
 
     def subscribe(
         self, message_type: type, topic: str, take: Take, qos: QoSProfile | None = None

@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 from geometry_msgs.msg import QuaternionStamped, Vector3Stamped
 from nav_msgs.msg import Odometry
 from rclpy.publisher import Publisher
 
 from inertial_estimation.inputs.messages import orientation_to_msg
-from inertial_estimation.recordings.marker_messages import NewMarker, tilt_markers
+from inertial_estimation.recordings.marker_messages import tilt_markers
 from inertial_estimation.ros.messages import base_state_to_transform, odometry_to_msg, tilt_to_msg
 from inertial_estimation.ros.outputs import MarkerOutput, TelemetryOutput
 from inertial_estimation.ros.pipeline_node import PipelineNode
@@ -50,13 +49,11 @@ class TiltObserverNode(PipelineNode):
             self.send(self._state, partial(odometry_to_msg, estimate, state, world, base))
             self.send(self._tilt, partial(tilt_to_msg, estimate, tilt, base))
             self._telemetry.send(estimate, estimate.state.stamp_ns)
-        self._markers.send(estimates[-1].state.stamp_ns, partial(self._draw, estimates[-1]))
+        last, loads = estimates[-1], self.pipeline.contact_loads
+        self._markers.send(last.state.stamp_ns, lambda new: tilt_markers(new, last, loads, base))
         if self._transforms is not None:
-            transform = base_state_to_transform(estimates[-1].state, world, base)
+            transform = base_state_to_transform(last.state, world, base)
             self._transforms.publish(self._transforms.msg_type(transforms=[transform]))
-
-    def _draw(self, estimate: BaseEstimate, new: NewMarker) -> list[Any]:
-        return tilt_markers(new, estimate, self.pipeline.contact_loads, self._base)
 
     def _calibrate_gyro(self) -> str:
         self.pipeline.calibrate_gyro()

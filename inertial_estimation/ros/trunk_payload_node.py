@@ -18,7 +18,7 @@ from inertial_estimation.ros.messages import base_reference_to_msg, event_to_arr
 from inertial_estimation.ros.outputs import MarkerOutput, TelemetryOutput
 from inertial_estimation.ros.pipeline_node import PipelineNode
 from inertial_estimation.ros.qos import EVENTS, LATCHED
-from inertial_estimation.signals import BaseReference, Health, StampedInertia
+from inertial_estimation.signals import BaseReference, StampedInertia
 
 
 class TrunkPayloadNode(PipelineNode):
@@ -55,7 +55,8 @@ class TrunkPayloadNode(PipelineNode):
             self._telemetry.send(estimate, stamp_ns)
             self._request(estimate)
             for event in events_of(estimate):
-                self._publish_event(event, stamp_ns)
+                self.publish(self._load_change, event_to_array(event, stamp_ns, self.get_name()))
+                log_health(self, event.level, event.message)
         self._markers.send(estimates[-1].stamp_ns, partial(_draw, estimates[-1]))
 
     def _on_inputs(self) -> None:
@@ -77,10 +78,6 @@ class TrunkPayloadNode(PipelineNode):
         if reference is not None and reference != self._requested:
             self.publish(self._reference, base_reference_to_msg(reference, PoseStamped(), estimate.stamp_ns))
         self._requested = reference
-
-    def _publish_event(self, event: Health, stamp_ns: int) -> None:
-        self.publish(self._load_change, event_to_array(event, stamp_ns, self.get_name()))
-        log_health(self, event.level, event.message)
 
     def _set_hold(self, held: bool) -> None:
         self._held = held
