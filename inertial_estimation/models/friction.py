@@ -24,7 +24,6 @@ only after a small travel x_s. In Dahl's model ("A solid friction model", 1968; 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -263,32 +262,22 @@ class FrictionModel:
             load: Torque behind the gear, by the nominal parameters [Nm], shape (..., n_joints); needed where
                 `needs_load`.
         """
+        sign = smooth_sign(v, self.smoothing_speed) if sign is None else sign
+        from_middle = np.where(np.isnan(self.middles), 0.0, q - self.middles)
+        behind_gear = np.zeros_like(v) if load is None else np.abs(load)
+        places, columns = list(self.joints), np.arange(len(self.joints))
+        of_joints = _Signals(*(s[..., places] for s in (q, v, a, sign, from_middle, behind_gear)))
         F = np.zeros((*v.shape, self.size))
-        for i, factor in enumerate(self._factors(q, v, a, sign, load)):
-            F[..., self._places, i * len(self.joints) + np.arange(len(self.joints))] = factor
+        for i, term in enumerate(self.terms):
+            F[..., places, i * len(places) + columns] = _FACTORS[term](of_joints)
         return F
 
     def torques(
         self, q: Array, v: Array, a: Array, sign: Array | None = None, load: Array | None = None
     ) -> Array:
         """Return tau_friction of the nominal values [Nm], of v's shape; the arguments are of `regressor`."""
-        torques, values = np.zeros_like(v), self.nominal_values.reshape(len(self.terms), len(self.joints))
-        for row, factor in zip(values, self._factors(q, v, a, sign, load), strict=True):
-            torques[..., self._places] += row * factor
+        torques: Array = self.regressor(q, v, a, sign, load) @ self.nominal_values
         return torques
-
-    @cached_property
-    def _places(self) -> "np.ndarray[Any, np.dtype[np.int64]]":
-        return np.array(self.joints, dtype=np.int64)
-
-    def _factors(self, q: Array, v: Array, a: Array, sign: Array | None, load: Array | None) -> list[Array]:
-        """Return the factors of the parameters of each term, shape (..., k) each."""
-        sign = smooth_sign(v, self.smoothing_speed) if sign is None else sign
-        from_middle = np.where(np.isnan(self.middles), 0.0, q - self.middles)
-        behind_gear = np.zeros_like(v) if load is None else np.abs(load)
-        signals = (signal[..., self._places] for signal in (q, v, a, sign, from_middle, behind_gear))
-        of_joints = _Signals(*signals)
-        return [_FACTORS[term](of_joints) for term in self.terms]
 
 
 def friction_model(

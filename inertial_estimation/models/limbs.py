@@ -66,11 +66,9 @@ def end_links(robot: RobotModel, limb: Limb) -> tuple[str, ...]:
 
 def subtree_masses(robot: RobotModel) -> dict[str, float]:
     """Return the mass that every joint moves [kg], by the joint's name."""
-    model = robot.model
-    masses = [float(inertia.mass) for inertia in model.inertias]
-    for j in range(model.njoints - 1, 0, -1):
-        masses[model.parents[j]] += masses[j]
-    return {str(model.names[j]): masses[j] for j in range(1, model.njoints)}
+    model, data = robot.model, robot.model.createData()
+    pin.computeSubtreeMasses(model, data)
+    return {str(model.names[j]): float(data.mass[j]) for j in range(1, model.njoints)}
 
 
 def rest_posture(robot: RobotModel, room: float = MARGIN, share: float = MARGIN_SHARE) -> Array:

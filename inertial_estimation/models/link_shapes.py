@@ -198,7 +198,7 @@ class SelfCollision:
         Args:
             q: Joint positions [rad], shape (n_joints,).
         """
-        return self._closest(q)[0]
+        return self.closest(q)[0]
 
     def closer_than(self, q: Array, distance: float) -> bool:
         """Return whether any two links are closer than a distance [m]; faster than computing the distance."""
@@ -214,18 +214,14 @@ class SelfCollision:
             pin.computeCollisions(self._robot.model, self._data, self._geometry, data, configuration, True)
         )
 
-    def closest_pair(self, q: Array) -> tuple[str, str]:
-        """Return the links of the smallest distance; two empty names where nothing is checked."""
-        index = self._closest(q)[1]
-        return self.pairs[index] if index >= 0 else ("", "")
-
-    def _closest(self, q: Array) -> tuple[float, int]:
+    def closest(self, q: Array) -> tuple[float, tuple[str, str]]:
+        """Return `clearance` and the names of the two links; empty ones where nothing is checked."""
         if not self.pairs:
-            return np.inf, -1
+            return np.inf, ("", "")
         data = self._geometry_data
         configuration = self._robot.configuration(q)
         index = pin.computeDistances(self._robot.model, self._data, self._geometry, data, configuration)
-        return float(data.distanceResults[index].min_distance), int(index)
+        return float(data.distanceResults[index].min_distance), self.pairs[index]
 
 
 def _share_touching(robot: RobotModel, geometry: pin.GeometryModel, postures: Array, margin: float) -> Array:

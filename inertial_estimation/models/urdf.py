@@ -20,6 +20,7 @@ from xml.parsers import expat
 import numpy as np
 
 from inertial_estimation.errors import ModelError, listing, one_line
+from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 DEEPEST = 64  # elements within one another, which parsers of other libraries follow by recursion
@@ -135,6 +136,14 @@ def numbers_of(element: Element | None, name: str) -> list[float]:
     return [float(number) for number in text.split()] or [0.0, 0.0, 0.0]
 
 
+def mass_and_moments(inertial: Element) -> tuple[float, Array]:
+    """Return the numbers of an ``inertial``: mass [kg] and moments in its axes [kg m^2], shape (3, 3)."""
+    moments = np.zeros((3, 3))
+    for name, (i, j) in MOMENTS.items():
+        moments[i, j] = moments[j, i] = float(attribute_of(inertial, "inertia", name) or "0")
+    return float(attribute_of(inertial, "mass", "value") or "0"), moments
+
+
 def numbers_text(values: Iterable[float]) -> str:
     """Return numbers as the text of an attribute or element, precise to twelve digits."""
     return " ".join(f"{value:.12g}" for value in values)
@@ -222,9 +231,7 @@ def urdf_warnings(urdf: str) -> list[str]:
         inertial = link.find("inertial")
         if inertial is None:
             continue
-        mass, moments = float(_attribute(inertial, "mass", "value")), np.zeros((3, 3))
-        for moment, (i, j) in MOMENTS.items():
-            moments[i, j] = moments[j, i] = float(_attribute(inertial, "inertia", moment))
+        mass, moments = mass_and_moments(inertial)
         inertia = InertialParameters(mass, np.zeros(3), moments)  # about the centre of mass
         if not mass > 0.0:
             massless += [f"'{name}'"] if moments.any() else []
@@ -235,7 +242,7 @@ def urdf_warnings(urdf: str) -> list[str]:
         said.append(f"links of mass zero with an inertia, which is not used alone: {listing(massless)}")
     if inconsistent:
         said.append(f"inertias in the URDF that no body has: {listing(inconsistent, limit=10)}")
-    followed = {n: _attribute(joint, "mimic", "joint") for n, joint in _named(root, "joint").items()}
+    followed = {n: attribute_of(joint, "mimic", "joint") for n, joint in _named(root, "joint").items()}
     lone = [f"'{name}' ('{other}')" for name, other in followed.items() if other and other not in followed]
     if lone:
         said.append(f"joints that mimic one that the URDF lacks, locked by init: {listing(lone)}")
@@ -274,7 +281,7 @@ def _check_tree(links: Mapping[str, Element], joints: Mapping[str, Element]) -> 
     children: dict[str, list[str]] = {name: [] for name in links}
     roots = dict.fromkeys(links)
     for name, joint in joints.items():
-        parent, child = _attribute(joint, "parent", "link"), _attribute(joint, "child", "link")
+        parent, child = attribute_of(joint, "parent", "link"), attribute_of(joint, "child", "link")
         for end, link in (("parent", parent), ("child", child)):
             if link not in links:
                 raise _ImpossibleError(f"the {end} of joint '{name}' is link '{link}', which does not exist")
@@ -336,13 +343,14 @@ def _check_joint(where: str, joint: Element) -> None:
 def _check_vectors(where: str, element: Element, *tags: str) -> None:
     """Check the vectors of origin and axis, where they are given."""
     for tag, name in itertools.product(("origin", *tags), ("xyz", "rpy")):
-        text = _attribute(element, tag, name)
+        text = attribute_of(element, tag, name)
         if text and math.hypot(*_numbers(where, element, tag, name, count=3)) < ROUND_OFF and tag == "axis":
             raise _ImpossibleError(f"{where} has the axis '{text}', expected a direction")
 
 
-def _attribute(element: Element, tag: str, name: str) -> str:
-    child = element.find(tag)
+def attribute_of(element: Element, path: str, name: str) -> str:
+    """Return an attribute of the first child at a path; empty where it is missing."""
+    child = element.find(path)
     return "" if child is None else child.get(name, "")
 
 

@@ -17,6 +17,7 @@ from inertial_estimation.models.urdf import (
     MOMENTS,
     ROUND_OFF,
     XmlDocument,
+    mass_and_moments,
     numbers_of,
     numbers_text,
     set_child,
@@ -124,15 +125,10 @@ def perturbed_urdf(urdf: str, rng: Generator, *, mass_sigma: float, com_sigma: f
 
 def _read(link: Element) -> Array:
     inertial = link.find("inertial")
-    mass, inertia = (None, None) if inertial is None else (inertial.find("mass"), inertial.find("inertia"))
-    if inertial is None or mass is None or inertia is None:
+    if inertial is None:
         return np.zeros(10)
-    moments = np.zeros((3, 3))
-    for name, (i, j) in MOMENTS.items():
-        moments[i, j] = moments[j, i] = float(inertia.get(name) or "0")
-    T = origin_of(inertial)
-    rotated = T.rotation @ moments @ T.rotation.T
-    return InertialParameters(float(mass.get("value") or "0"), T.translation, rotated).vector
+    (mass, moments), T = mass_and_moments(inertial), origin_of(inertial)
+    return InertialParameters(mass, T.translation, T.rotation @ moments @ T.rotation.T).vector
 
 
 def _write(link: Element, value: InertialParameters) -> None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
-from inertial_estimation.models.urdf import check_urdf
+from inertial_estimation.models.urdf import attribute_of, check_urdf
 from inertial_estimation.setup_assistant.name_words import is_force_sensor, is_imu
 
 ROUND_OFF = 1e-3  # largest angle of a pose that counts as zero [rad]
@@ -40,13 +40,13 @@ def describe(urdf: str) -> Description:
     """
     root = check_urdf(urdf)
     joints = root.findall("joint")
-    children = {joint.get("name", ""): _attribute(joint, "child", "link") for joint in joints}
+    children = {joint.get("name", ""): attribute_of(joint, "child", "link") for joint in joints}
     masses = {
-        link.get("name", ""): float(_attribute(link, "inertial/mass", "value") or 0.0)
+        link.get("name", ""): float(attribute_of(link, "inertial/mass", "value") or 0.0)
         for link in root.findall("link")
     }
     moving = tuple(
-        DescribedJoint(name, joint.get("type", ""), children[name], _attribute(joint, "mimic", "joint"))
+        DescribedJoint(name, joint.get("type", ""), children[name], attribute_of(joint, "mimic", "joint"))
         for name, joint in ((joint.get("name", ""), joint) for joint in joints)
         if joint.get("type") != "fixed"
     )
@@ -79,8 +79,3 @@ def _is_turned(pose: str) -> bool:
         return any(abs(float(angle)) > ROUND_OFF for angle in pose.split()[3:])
     except ValueError:  # not a number: the pose is reported to the user unchanged
         return True
-
-
-def _attribute(element: Element, path: str, name: str) -> str:
-    found = element.find(path)
-    return found.get(name, "") if found is not None else ""

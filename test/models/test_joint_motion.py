@@ -139,7 +139,7 @@ def test_a_folded_arm_collides_and_says_with_what() -> None:
     folded = np.array([0.3, 2.7, 2.7])
     assert collision.clearance(folded) < 0.0
     assert collision.closer_than(folded, 0.0)
-    assert collision.closest_pair(folded) == ("link1", "link3")
+    assert collision.closest(folded)[1] == ("link1", "link3")
 
 
 def test_closer_than_agrees_with_the_distance() -> None:

@@ -204,8 +204,7 @@ class TrajectoryProblem:
 
     def _where(self) -> str:
         q = self._rows.design.home
-        first, second = self.space.collision.closest_pair(q)
-        distance = self.space.collision.clearance(q)
+        distance, (first, second) = self.space.collision.closest(q)
         return f"in the middle of all ranges '{first}' and '{second}' are {distance:.3f} m apart"
 
     def _effort_penalty(self, samples: States) -> tuple[float, Array]:
