@@ -21,9 +21,8 @@ from inertial_estimation.plots.page import (
     number,
     sources,
 )
-from inertial_estimation.tuning.division import SIGNIFICANT
+from inertial_estimation.tuning.division import SIGNIFICANT, Judgement
 from inertial_estimation.tuning.tuning import (
-    Judgement,
     TunedParameter,
     TuningResult,
     interval_in_words,
@@ -53,7 +52,7 @@ def _lead(result: TuningResult) -> str:
     node, count = result.objective.node, len(result.changes)
     if not count:
         return f"{node}: the present values stay; the held-out data support no other ones."
-    before, after = (result.objective.displayed(s) for s in (result.held_out.shipped, result.held_out.tuned))
+    before, after = (result.objective.displayed(s) for s in (result.held_out.before, result.held_out.mean))
     unit = f" {result.objective.unit}" if result.objective.unit else ""
     values = counted(count, "value")
     return f"{node}: {values} changed, on held-out data {number(before)} → {number(after)}{unit}."
@@ -87,13 +86,12 @@ def _sections(result: TuningResult) -> Iterator[Section]:
 
 
 def _row(title: str, judgement: Judgement, result: TuningResult) -> Sequence[str]:
-    objective, comparison = result.objective, judgement.comparison
     verdict = "within noise"
-    if comparison.significant:
-        verdict = "better" if comparison.difference < 0.0 else "worse"
-    sigmas = number(comparison.difference / comparison.sigma) if comparison.sigma > 0.0 else NO_NUMBER
-    scores = (number(objective.displayed(score)) for score in (judgement.shipped, judgement.tuned))
-    return (title, *scores, sigmas, str(comparison.blocks), verdict)
+    if judgement.significant:
+        verdict = "better" if judgement.difference < 0.0 else "worse"
+    sigmas = number(judgement.difference / judgement.sigma) if judgement.sigma > 0.0 else NO_NUMBER
+    scores = (number(result.objective.displayed(score)) for score in (judgement.before, judgement.mean))
+    return (title, *scores, sigmas, str(judgement.blocks), verdict)
 
 
 def _sensitivity_panel(parameter: TunedParameter, result: TuningResult, unit: str) -> Panel:

@@ -63,10 +63,12 @@ class Division:
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """Mean difference of scores, block by block."""
+class Judgement:
+    """Scores of some values against those of other ones, over the blocks that have both."""
 
-    difference: float  # mean of the first scores minus the second ones
+    mean: float  # mean score of the values; NaN without such a block
+    before: float  # that of the values they are compared with
+    difference: float  # mean minus that before, block by block
     sigma: float  # its standard deviation, with neighbouring blocks taken as correlated
     blocks: int  # number of blocks with both scores
 
@@ -77,11 +79,11 @@ class Comparison:
 
     @property
     def worse(self) -> bool:
-        """Whether the first scores are significantly larger than the second ones."""
+        """Whether the scores are significantly larger than those before."""
         return self.difference > SIGNIFICANT * self.sigma
 
 
-def compared(first: Array, second: Array) -> Comparison:
+def compared(first: Array, second: Array) -> Judgement:
     """Compare scores of the same blocks.
 
     Only neighbouring blocks are taken as correlated: the variance of the mean is that of a block plus twice
@@ -91,12 +93,14 @@ def compared(first: Array, second: Array) -> Comparison:
         first: Scores, shape (n,); NaN where a block has none.
         second: Scores of the same blocks, shape (n,).
     """
+    both = np.isfinite(first) & np.isfinite(second)
+    first, second, n = first[both], second[both], int(both.sum())
     d = first - second
-    d = d[np.isfinite(d)]
-    n = len(d)
+    mean, before, difference = (float(x.mean()) if n else np.nan for x in (first, second, d))
     if n < 2:
-        return Comparison(float(d.mean()) if n else np.nan, np.inf, n)
-    e = d - d.mean()
+        return Judgement(mean, before, difference, np.inf, n)
+    e = d - difference
     variance = float(e @ e) / (n - 1)
     lagged = max(float(e[1:] @ e[:-1]) / (n - 1), 0.0)
-    return Comparison(float(d.mean()), float(np.sqrt((variance + 2.0 * lagged) / n)), n)
+    sigma = float(np.sqrt((variance + 2.0 * lagged) / n))
+    return Judgement(mean, before, difference, sigma, n)

@@ -16,7 +16,7 @@ from inertial_estimation.errors import InertialEstimationError, MeasurementError
 from inertial_estimation.parallel import Workers
 from inertial_estimation.replay.reference import ReplayReference
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
-from inertial_estimation.tuning.division import SIGNIFICANT, Comparison, Division, compared
+from inertial_estimation.tuning.division import SIGNIFICANT, Division, Judgement, compared
 from inertial_estimation.tuning.recorded_run import RecordedRun
 from inertial_estimation.tuning.tilt_trials import LaterReadings, ReferenceTilt
 from inertial_estimation.tuning.trials import LikelihoodTrials, Objective, Trials, Values
@@ -145,7 +145,7 @@ class Sensitivity:
 
     values: tuple[float, ...]  # values of the parameter, ascending
     scores: tuple[float, ...]  # mean score at each value; NaN where the estimator does not run
-    comparisons: tuple[Comparison, ...]  # comparison of each value with the tuned one
+    comparisons: tuple[Judgement, ...]  # comparison of each value with the tuned one
     # smallest of the values around the tuned one that are as good within noise, the other parameters at their
     # tuned values or, in a trial, at any values
     low: float
@@ -170,7 +170,7 @@ def sensitivity(
     grid = {variation.value_at(k / (POINTS - 1)) for k in range(POINTS)}
     values, base = sorted({*grid, tuned, float(variation.shipped)}), problem.scores(changes)
     ran = problem.run([{**changes, variation.name: value} for value in values])
-    worse = Comparison(np.inf, 0.0, 0)
+    worse = Judgement(np.nan, np.nan, np.inf, 0.0, 0)
     comparisons = [worse if trial.failure else compared(trial.scores, base) for trial in ran]
     shares, at = [variation.share_of(value) for value in values], values.index(tuned)
     reached = [_reach(shares[at::step], comparisons[at::step]) for step in (-1, 1)]
@@ -180,7 +180,7 @@ def sensitivity(
     return Sensitivity(tuple(values), scores, tuple(comparisons), low, high)
 
 
-def _reach(shares: Sequence[float], comparisons: Sequence[Comparison]) -> float:
+def _reach(shares: Sequence[float], comparisons: Sequence[Judgement]) -> float:
     """Return the share of the range up to which values are as good; the first share is the tuned value's.
 
     The difference is taken as linear up to the first value that is worse, and its noise as constant.
@@ -205,23 +205,6 @@ class TunedParameter:
     sensitivity: Sensitivity  # score over its range, the others at their tuned values
 
 
-@dataclass(frozen=True)
-class Judgement:
-    """Tuned and shipped values on the same data."""
-
-    tuned: float  # mean score of the tuned values
-    shipped: float  # mean score of the values in effect before
-    comparison: Comparison  # comparison of the blocks of both, tuned minus shipped
-
-    @classmethod
-    def of(cls, tuned: Array, shipped: Array) -> "Judgement":
-        """Compare the scores of the same blocks."""
-        both = np.isfinite(tuned) & np.isfinite(shipped)
-        if not both.any():
-            return cls(np.nan, np.nan, compared(tuned, shipped))
-        return cls(float(tuned[both].mean()), float(shipped[both].mean()), compared(tuned, shipped))
-
-
 @dataclass(frozen=True, eq=False)
 class TuningResult:
     """Outcome of a search for one estimator."""
@@ -230,8 +213,8 @@ class TuningResult:
     parameters: tuple[TunedParameter, ...]  # the parameters, in the order given
     trials: Sequence[Trial]  # all trials
     best: Trial  # the trial with the least score
-    training: Judgement  # comparison on the parts that the search used
-    held_out: Judgement  # comparison on the part that it did not use
+    training: Judgement  # of the tuned values, on the parts that the search used
+    held_out: Judgement  # the same on the part that it did not use
     # values that are better on the parts that the search used, but not on the held-out part
     rejected: Mapping[str, Any] = field(default_factory=dict)
 
@@ -246,7 +229,7 @@ class TuningResult:
         found = []
         if self.rejected:
             values = ", ".join(f"{name} = {value:.4g}" for name, value in self.rejected.items())
-            against = "WORSE than" if self.held_out.comparison.worse else "not better beyond noise than"
+            against = "WORSE than" if self.held_out.worse else "not better beyond noise than"
             found.append(
                 f"The best values of the search ({values}) are on the held-out part {against} the present "
                 "ones: nothing is changed."
@@ -287,8 +270,8 @@ def concluded(
     )
     tuned, shipped = (problem.scores(v, PARTS) for v in (found, {}))
     last = problem.part_of_block == PARTS - 1
-    held_out = Judgement.of(tuned[last], shipped[last])
-    supported = held_out.comparison.significant and not held_out.comparison.worse
+    held_out = compared(tuned[last], shipped[last])
+    supported = held_out.significant and not held_out.worse
     changes = found if supported else {}
     base = problem.scores(changes)
     equals = [t.values for t in trials if not t.failure and not compared(t.scores, base).worse]
@@ -302,7 +285,7 @@ def concluded(
         ),
         trials,
         best,
-        Judgement.of(problem.scores(found), problem.scores({})),
+        compared(problem.scores(found), problem.scores({})),
         held_out,
         rejected={} if supported else found,
     )
@@ -413,9 +396,9 @@ def tuned_text(results: Sequence[TuningResult], source: str) -> str:
 
 def judgement_in_words(objective: Objective, judgement: Judgement) -> str:
     """Return a judgement as text: shipped and tuned score, and whether they differ beyond noise."""
-    shipped, tuned = objective.displayed(judgement.shipped), objective.displayed(judgement.tuned)
+    shipped, tuned = objective.displayed(judgement.before), objective.displayed(judgement.mean)
     unit = f" {objective.unit}" if objective.unit else ""
-    beyond = "beyond noise" if judgement.comparison.significant else "within noise"
+    beyond = "beyond noise" if judgement.significant else "within noise"
     return f"{shipped:.4g} -> {tuned:.4g}{unit} ({beyond})"
 
 

@@ -10,7 +10,7 @@ from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.parallel import Workers
 from inertial_estimation.replay.reference import ReplayReference
 from inertial_estimation.tilt.config import TiltPipelineConfig
-from inertial_estimation.tuning.division import Comparison, Division, compared
+from inertial_estimation.tuning.division import Division, Judgement, compared
 from inertial_estimation.tuning.trials import LikelihoodTrials, Trials
 from inertial_estimation.tuning.tuning import (
     SHORTEST_S,
@@ -164,7 +164,7 @@ def test_an_interval_ends_where_the_line_to_the_first_worse_value_leaves_the_noi
     """Of deviation one, at shares of 0, 0.5 and 1; never before a value that is as good."""
     for sign in (1.0, -1.0):
         shares = [sign * share for share in (0.0, 0.5, 1.0)]
-        found = _reach(shares, [Comparison(difference, 1.0, 9) for difference in differences])
+        found = _reach(shares, [Judgement(0.0, 0.0, difference, 1.0, 9) for difference in differences])
         assert found == pytest.approx(sign * reach)
 
 
