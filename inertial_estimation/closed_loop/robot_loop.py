@@ -3,10 +3,11 @@
 import copy
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop
 from inertial_estimation.configuration.config_file import ConfigFile, load_configs
+from inertial_estimation.configuration.node_configs import ConfigT, config_of
 from inertial_estimation.configuration.node_names import (
     CONTROLLER_NODE,
     INERTIAL_NODE,
@@ -19,7 +20,7 @@ from inertial_estimation.control.config import ControllerConfig
 from inertial_estimation.control.pipeline import ControllerPipeline
 from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.inertial.pipeline import InertialPipeline
-from inertial_estimation.parameters import build_config, iterate_parameters, parameter_values
+from inertial_estimation.parameters import parameter_values
 from inertial_estimation.payload.config import TrunkPayloadConfig
 from inertial_estimation.payload.pipeline import TrunkPayloadPipeline
 from inertial_estimation.simulation.config import REALISTIC, SensorNoise, SimulationConfig
@@ -29,7 +30,6 @@ from inertial_estimation.tilt.config import TiltPipelineConfig
 from inertial_estimation.tilt.pipeline import TiltPipeline
 
 Overrides = Mapping[str, Mapping[str, Any]]
-ConfigT = TypeVar("ConfigT")
 
 
 class RobotLoop:
@@ -73,14 +73,7 @@ class RobotLoop:
 
     def config(self, node: str, config_class: type[ConfigT], overrides: Overrides | None = None) -> ConfigT:
         """Return the parameters of one node, with overrides applied."""
-        file = _overridden(self._file, overrides or {})
-        known = {spec.name for spec in iterate_parameters(config_class)}
-        return build_config(
-            config_class,
-            file.values(node, known),
-            where=f"'{node}' of {file.name}",
-            origins=file.origins_of(node),
-        )
+        return config_of(_overridden(self._file, overrides or {}), node, config_class)
 
     def inertial(self, overrides: Overrides | None = None) -> InertialPipeline:
         """Build an inertial filter, in the loop or as a spectator."""

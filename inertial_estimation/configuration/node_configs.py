@@ -1,7 +1,7 @@
 """The config dataclasses of every node and offline tool that has a section in a parameter file."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from inertial_estimation.configuration.config_file import ALL_NODES, ConfigFile, parse_overrides
 from inertial_estimation.configuration.node_names import (
@@ -29,6 +29,7 @@ from inertial_estimation.payload.config import TrunkPayloadConfig
 from inertial_estimation.simulation.config import SimulationConfig
 from inertial_estimation.tilt.config import TiltPipelineConfig
 
+ConfigT = TypeVar("ConfigT")
 NODE_CONFIGS: dict[str, tuple[type, ...]] = {
     TILT_NODE: (TiltPipelineConfig, TiltNodeOptions),
     INERTIAL_NODE: (InertialPipelineConfig, InertialNodeOptions),
@@ -58,6 +59,17 @@ def robot_config(file: ConfigFile) -> RobotConfig:
     file.check_shared(all_parameters())
     known = {spec.name for spec in iterate_parameters(RobotConfig)}
     return build_config(RobotConfig, file.anywhere(known), where=file.name, origins=file.origins_of())
+
+
+def config_of(file: ConfigFile, node: str, config_class: type[ConfigT]) -> ConfigT:
+    """Return the parameters of a node, or of its pipeline, from a file.
+
+    Raises:
+        ConfigurationError: If a value is out of bounds, or a name in the node's own section unknown.
+    """
+    values = file.values(node, {spec.name for spec in iterate_parameters(config_class)})
+    where = f"section '{node}' of {file.name}"
+    return build_config(config_class, values, where=where, origins=file.origins_of(node))
 
 
 def checked_overrides(texts: Iterable[str], nodes: Sequence[str]) -> list[tuple[str, str, Any]]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from inertial_estimation.configuration.config_file import ConfigFile
-from inertial_estimation.configuration.node_configs import NODE_CONFIGS, all_parameters
+from inertial_estimation.configuration.node_configs import NODE_CONFIGS, all_parameters, config_of
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, did_you_mean, listing
@@ -15,7 +15,7 @@ from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.inputs.config import RobotConfig
 from inertial_estimation.models.robot_config import RobotSetup, robot_from_config
 from inertial_estimation.models.urdf import urdf_warnings
-from inertial_estimation.parameters import build_config, iterate_parameters, parameter_values
+from inertial_estimation.parameters import parameter_values
 from inertial_estimation.payload.config import TrunkPayloadConfig
 from inertial_estimation.payload.pipeline import TrunkPayloadPipeline
 from inertial_estimation.recordings.recorded_topics import NAMESPACE, RecordedTopics
@@ -79,9 +79,7 @@ def build_pipelines(config: ConfigFile, *, urdf: str = "", only: Sequence[str] =
     built: dict[str, Any] = {}
     for node, config_class in CONFIG_CLASSES.items():
         if config.has(node) and node in chosen:
-            where = f"section '{node}' of {config.name}"
-            values = config.values(node, {spec.name for spec in iterate_parameters(config_class)})
-            built[node] = build_config(config_class, values, where=where, origins=config.origins_of(node))
+            built[node] = config_of(config, node, config_class)
     first = next(iter(built.values()))
     text = read_urdf(urdf or first.robot.urdf, folder=Path(config.name).parent)
     setup = robot_from_config(first.robot, text)

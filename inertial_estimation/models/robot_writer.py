@@ -1,7 +1,6 @@
 """An exported robot: the estimated description as a URDF, or its inertias in an MJCF, MuJoCo's format."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
@@ -48,56 +47,53 @@ def mjcf_with_inertias(mjcf: str, inertias: Mapping[str, InertialParameters]) ->
     return document.text()
 
 
-@dataclass(frozen=True, eq=False)
-class FusedLinks:
-    """The links of a URDF, each assigned to a link that another model has."""
+def fused_links(urdf: str, kept: Collection[str]) -> dict[str, tuple[str, pin.SE3]]:
+    """Assign every link to itself, or to the nearest kept link that it is fixed to.
 
-    owner: Mapping[str, str]  # link of the other model by link of the URDF
-    T_OL: Mapping[str, pin.SE3]  # pose of each link in its owner
+    Args:
+        urdf: XML text.
+        kept: Names of the links of another model.
 
-    @classmethod
-    def of(cls, urdf: str, kept: Collection[str]) -> "FusedLinks":
-        """Assign every link to itself, or to the nearest kept link that it is fixed to.
+    Returns:
+        The other model's link and the pose in it, by link of the URDF.
 
-        Args:
-            urdf: XML text.
-            kept: Names of the links of the other model.
+    Raises:
+        ModelError: If a link with a mass is not kept and not fixed to one that is.
+    """
+    joints, names = XmlDocument.parsed(urdf, "the URDF").parent_joints(), set(kept)
+    fused, lost = dict[str, tuple[str, pin.SE3]](), []
+    for link, parameters in link_parameters(urdf).items():
+        at, T = link, pin.SE3.Identity()
+        while at not in names:
+            joint = joints.get(at)
+            if joint is None or joint.get("type") != "fixed":
+                break
+            T, at = origin_of(joint) * T, set_child(joint, "parent", {}).get("link", "")
+        if at in names:
+            fused[link] = at, T
+        elif parameters[0] > 0.0:
+            lost.append(link)
+    if lost:
+        raise ModelError(
+            f"the model has no body for {listing(lost)} of the description, nor one it is fixed to; it "
+            f"has {listing(sorted(names))}"
+        )
+    return fused
 
-        Raises:
-            ModelError: If a link with a mass is not kept and not fixed to one that is.
-        """
-        joints, names = XmlDocument.parsed(urdf, "the URDF").parent_joints(), set(kept)
-        owner, poses, lost = {}, {}, []
-        for link, parameters in link_parameters(urdf).items():
-            at, T = link, pin.SE3.Identity()
-            while at not in names:
-                joint = joints.get(at)
-                if joint is None or joint.get("type") != "fixed":
-                    break
-                T, at = origin_of(joint) * T, set_child(joint, "parent", {}).get("link", "")
-            if at in names:
-                owner[link], poses[link] = at, T
-            elif parameters[0] > 0.0:
-                lost.append(link)
-        if lost:
-            raise ModelError(
-                f"the model has no body for {listing(lost)} of the description, nor one it is fixed to; it "
-                f"has {listing(sorted(names))}"
-            )
-        return cls(owner, poses)
 
-    def inertias(self, urdf: str) -> dict[str, InertialParameters]:
-        """Return the inertia of every owner about its frame, with all that belongs to it.
+def fused_inertias(fused: Mapping[str, tuple[str, pin.SE3]], urdf: str) -> dict[str, InertialParameters]:
+    """Return the inertia of every link of another model about its frame, with all that belongs to it.
 
-        Args:
-            urdf: XML text, of the links and joints of the one that was assigned; links may be missing.
-        """
-        sums: dict[str, Array] = {name: np.zeros(10) for name in self.owner.values()}
-        parameters = link_parameters(urdf)
-        for link, name in self.owner.items():
-            if link in parameters:
-                sums[name] = sums[name] + transfer_matrix(self.T_OL[link]) @ parameters[link]
-        return {name: InertialParameters.from_vector(pi) for name, pi in sums.items() if pi[0] > 0.0}
+    Args:
+        fused: Links of a URDF, as `fused_links` assigns them.
+        urdf: XML text with these links; some may be missing.
+    """
+    sums: dict[str, Array] = {}
+    for link, pi in link_parameters(urdf).items():
+        if link in fused:
+            name, T = fused[link]
+            sums[name] = sums.get(name, np.zeros(10)) + transfer_matrix(T) @ pi
+    return {name: InertialParameters.from_vector(pi) for name, pi in sums.items() if pi[0] > 0.0}
 
 
 class RobotWriter:
@@ -126,8 +122,8 @@ class RobotWriter:
         if document.root.tag != "mujoco":
             raise ModelError(f"'{base}' has the root element <{document.root.tag}>, expected <mujoco>")
         bodies = document.named("body")
-        self._fused = FusedLinks.of(model.estimated_urdf(), bodies)
-        self._nominal = self._fused.inertias(model.urdf)
+        self._fused = fused_links(model.estimated_urdf(), bodies)
+        self._nominal = fused_inertias(self._fused, model.urdf)
         self.warnings = _unlike(base, bodies, self._nominal)
 
     def text(self, parameters: Array) -> str:
@@ -141,7 +137,7 @@ class RobotWriter:
             return urdf
         changed = {
             name: inertia.made_consistent(name)  # but for placeholders fixed to a link, it is
-            for name, inertia in self._fused.inertias(urdf).items()
+            for name, inertia in fused_inertias(self._fused, urdf).items()
             if name not in self._nominal or not np.array_equal(inertia.vector, self._nominal[name].vector)
         }
         return mjcf_with_inertias(self._base, changed)

@@ -11,7 +11,12 @@ import numpy as np
 import yaml
 
 from inertial_estimation.configuration.config_file import ConfigFile, load_configs
-from inertial_estimation.configuration.node_configs import NODE_CONFIGS, all_parameters, checked_overrides
+from inertial_estimation.configuration.node_configs import (
+    NODE_CONFIGS,
+    all_parameters,
+    checked_overrides,
+    config_of,
+)
 from inertial_estimation.configuration.node_names import IDENTIFICATION, INERTIAL_NODE
 from inertial_estimation.configuration.pipelines import replay_topics
 from inertial_estimation.errors import (
@@ -58,14 +63,7 @@ def identification_config(config: ConfigFile) -> IdentificationConfig:
         config.check_nodes(list(NODE_CONFIGS))
     config.check_shared(all_parameters())
     known = {spec.name for spec in iterate_parameters(IdentificationConfig)}
-    online = {spec.name for spec in iterate_parameters(InertialPipelineConfig)}
-    inherited = config.values(INERTIAL_NODE, online)
-    build_config(
-        InertialPipelineConfig,
-        inherited,
-        where=f"section '{INERTIAL_NODE}' of {config.name}",
-        origins=config.origins_of(INERTIAL_NODE),
-    )
+    config_of(config, INERTIAL_NODE, InertialPipelineConfig)  # checks it
     own = config.nodes.get(INERTIAL_NODE, {})
     shared = {name: value for name, value in config.shared.items() if name in known}
     rows = {name: value for name, value in own.items() if name in known - NOT_INHERITED}

@@ -59,11 +59,6 @@ class Findings:
 
     findings: Sequence[Finding]
 
-    @staticmethod
-    def kind(one: Finding) -> str:
-        """Return the tone of a finding."""
-        return TONES[one.verdict]
-
 
 @dataclass(frozen=True)
 class Section:
@@ -109,7 +104,7 @@ def write_page(path: Path, page: Page) -> Path:
     )
     figures = list(_figures(page.sections))
     drawn = {"graphs": packed_graphs(figures), "library": packed_library()} if figures else {"graphs": ""}
-    return write_text(path, environment.get_template("page.html").render(page=page, **drawn))
+    return write_text(path, environment.get_template("page.html").render(page=page, tones=TONES, **drawn))
 
 
 def _figures(sections: Iterable[Section]) -> Iterator[Figure]:

@@ -50,17 +50,6 @@ TOKEN = re.compile(r"[^a-z0-9_]+")  # characters that the name of a topic may no
 SIDES = {2: ("left_foot", "right_foot"), 4: ("lf_foot", "rf_foot", "lh_foot", "rh_foot")}
 
 
-@dataclass(frozen=True, eq=False)
-class StandingFeet:
-    """Contact frames and standing posture of a robot."""
-
-    robot: RobotModel  # its model with the contact frames that the URDF lacks
-    contacts: tuple[FootContact, ...]  # contact of every leg, in the order of the legs
-    posture: Array  # joint positions, shape (n_joints,)
-    height: float  # height of the base above the ground [m]
-    open_points: tuple[str, ...]  # what could not be determined, a sentence each
-
-
 def find_feet(
     robot: RobotModel,
     urdf: str,
@@ -68,11 +57,15 @@ def find_feet(
     legs: Sequence[Limb],
     rng: Generator,
     wanted: Sequence[str] = (),
-) -> StandingFeet:
+) -> tuple[RobotModel, tuple[FootContact, ...], Array, float, list[str]]:
     """Find contact frames and a standing posture.
 
     A first posture is found with contacts placed at zero joint positions. The contacts are then placed again
     in this posture, and the posture is found again with them.
+
+    Returns:
+        The model with the contact frames that the URDF lacks, the contacts in the order of the legs, joint
+        positions, shape (n_joints,), height of the base above the ground [m], and what is not known.
 
     Raises:
         ConfigurationError: If there is not one wanted frame a leg, or it is not on the leg's last body.
@@ -101,9 +94,8 @@ def find_feet(
     heights = [float(p[2]) for _R, p in model.frame_poses(posture, [c.frame for c in contacts])]
     open_points = [f"the feet have no readable shapes: {shapes.note}"] if shapes.note else []
     open_points += [f"contact frame of '{c.name}': {c.source}" for c in contacts if c.guessed]
-    return StandingFeet(
-        model, contacts, posture, -sum(heights) / len(heights), (*open_points, *([wrong] if wrong else []))
-    )
+    open_points += [wrong] if wrong else []
+    return model, contacts, posture, -sum(heights) / len(heights), open_points
 
 
 def _names(legs: Sequence[Limb]) -> tuple[str, ...]:
@@ -387,21 +379,23 @@ def survey_robot(urdf: str, folders: Sequence[str | Path], wishes: Wishes, rng: 
     locked, free, decision = _locked(urdf, described, wishes)
     if decision.kind is Kind.ARM:
         return _arm(urdf, described, locked, decision, wishes, rng)
-    feet = find_feet(free, urdf, folders, decision.legs, rng, wishes.soles)
+    robot, contacts, posture, height, of_feet = find_feet(
+        free, urdf, folders, decision.legs, rng, wishes.soles
+    )
     trunk = trunk_of(free, described, decision.legs)
     imu, reason = imu_frame(free, described, wishes.imu)
-    sensors = foot_sensors(feet.robot, described, feet.contacts)
+    sensors = foot_sensors(robot, described, contacts)
     links = wishes.links or links_to_estimate(free, decision.legs, trunk)
     unusable = (
         f"estimates: of the tilt alone, until the URDF has a possible inertia of '{trunk}' (or --links)"
     )
     open_points = *decision.open_points, *_open_points(described, (imu, reason), locked, sensors)
     return Survey(
-        *(described, feet.robot, decision, locked, imu, reason, feet.posture, links),
-        (*open_points, *feet.open_points, *(() if links else (unusable,))),
-        feet.contacts,
+        *(described, robot, decision, locked, imu, reason, posture, links),
+        (*open_points, *of_feet, *(() if links else (unusable,))),
+        contacts,
         tuple(of_foot[0] for of_foot in sensors) if all(len(of_foot) == 1 for of_foot in sensors) else (),
-        feet.height,
+        height,
         trunk,
     )
 
