@@ -121,6 +121,7 @@ def test_small_deviations_of_coordinates_have_the_covariance_that_the_filter_rep
     assert np.abs(np.cov(drawn.T) - expected).max() < 0.05 * (scale**2).max()
 
 
+@pytest.mark.monte_carlo
 def test_the_walk_finds_the_distribution_that_rejection_finds():
     """A body so uncertain that four of five draws of the normal distribution are impossible bodies."""
     rng = np.random.default_rng(3)

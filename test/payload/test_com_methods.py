@@ -85,6 +85,7 @@ def noisy(rng, sigma):
     return LEVEL._replace(forces_W=LEVEL.forces_W + sigma * rng.standard_normal((4, 3)))
 
 
+@pytest.mark.monte_carlo
 def test_stated_deviation_is_the_scatter_of_repeated_runs() -> None:
     """Two-sided chi-square bound, 99.9 %, 40 runs of white noise, x and y each."""
     rng = np.random.default_rng(3)

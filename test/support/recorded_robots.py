@@ -1,6 +1,7 @@
 """Sound synthetic recordings, in memory and as streams."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import pytest
@@ -23,6 +24,11 @@ class Recorded:
     urdf: str
     streams: object
     recording: object
+
+    @cached_property
+    def sound(self):
+        """What is found as recorded, without an error."""
+        return self.diagnosis().findings
 
     def diagnosis(self, streams=None, *, urdf="", config=None):
         """Check, with something changed."""
