@@ -10,7 +10,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
 from typing import Any
 
-CPU_LIMIT_S = 30
+CPU_LIMIT_S = 90  # a case takes 10 to 30 s, by the machine
 WALL_LIMIT_S = 180  # generous: the machine may be shared
 MEMORY_LIMIT = 1 << 30  # bytes beyond what the parent has
 OUT_OF_MEMORY = 3  # exit status
