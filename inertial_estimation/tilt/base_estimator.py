@@ -14,7 +14,7 @@ import numpy as np
 from inertial_estimation.compilation import Column, MutableColumn, MutableTable, Table, compiled, warm_up
 from inertial_estimation.inputs.alignment import AlignedSample
 from inertial_estimation.inputs.robot_inputs import RobotInputs
-from inertial_estimation.inputs.sensors import FORCE, ContactSource
+from inertial_estimation.inputs.sensors import FORCE, RATE, ContactSource
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import (
     Array,
@@ -387,7 +387,12 @@ class BaseEstimator:
         if since > LONGEST_INTERVAL:
             self.track.let_go(since)
         if h > LONGEST_INTERVAL:  # too long to integrate over
-            self.restart()
+            last = sample.driver if self.readings.now is None else self.readings.now
+            if self.observer.bridge(h, 0.5 * (last + sample.driver)[RATE]):
+                self._take_uncertainty()
+            else:
+                self.observer.restart()
+            self._begin()
             h = 0.0
         observer, mean = self.observer, self.readings.add(h, sample.driver)
         observer.level(mean[FORCE])
@@ -414,8 +419,7 @@ class BaseEstimator:
         bias = observer.state.bias.copy()
         now = sample.driver if self.readings.now is None else self.readings.now
         if look is not None:
-            _v, vertical, _b, _c, P = observer.state
-            track.uncertainty = base_uncertainty(P, vertical, observer.variance_factor, view.T_BI)
+            self._take_uncertainty()
         track.advance(h, observer.state, mean, now, view.T_BI, R_reference)
         if look is not None and (look.feet is not None or not self.feet.seen):
             track.stand(view.points_B, self.feet.shares.shares)
@@ -436,6 +440,11 @@ class BaseEstimator:
             uncertainty.velocity,
             track.position_sigma**2 + POSITION_SIGMA**2,
         )
+
+    def _take_uncertainty(self) -> None:
+        _v, vertical, _bias, _offset, P = self.observer.state
+        factor, T_BI = self.observer.variance_factor, self.feet.view.T_BI
+        self.track.uncertainty = base_uncertainty(P, vertical, factor, T_BI)
 
     def calibrate_gyro(self) -> None:
         """Make the gyroscope's bias uncertain, so that it is estimated anew at the next rest."""

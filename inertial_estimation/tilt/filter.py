@@ -47,12 +47,14 @@ OFFSET_TIME = 200.0  # correlation time of the accelerometer's offset [s]
 REST_CORRELATION = 0.5  # correlation time of residual motion at rest [s]
 LEAST_REST_VARIANCE = 1e-8  # of a rate at rest [rad^2/s^2]
 ALONE = 1.0  # time without contact after which the velocity is bounded [s]
-UNKNOWN_SPEED = 1.0  # initial standard deviation of the velocity of a body without contacts [m/s]
+UNKNOWN_SPEED = 1.0  # standard deviation of a velocity that nothing has shown yet [m/s]
 SOLE_NOISE = 0.05**2 * CONTACT_INTERVAL  # noise density of the rate of a standing sole [rad^2/s]
 LEAST_GYRO_NOISE = 2e-4  # noise density of a good gyroscope [rad/s/sqrt(Hz)]
 TESTED_TIME = 0.5  # time constant of the sum of corrections by which a step of the bias is detected [s]
 BIAS_GATE = 12.0  # square of that sum over its expectation, from which the bias has stepped
 STEP_OF_BIAS = 0.05  # standard deviation of a detected step of the bias [rad/s]
+UNKNOWN_RATE = 0.5  # least standard deviation of the rate in a gap from the mean of its ends [rad/s]
+LARGEST_TURN = 0.5  # largest standard deviation of the tilt after a gap with which the filter goes on [rad]
 LEAST_FACTOR = 0.25  # least factor of the variances of tilt errors, where corrections cancel
 LEAST_ANGLE = 1e-4  # least standard deviation of that sum by noise, and of the yaw at the start [rad]
 CLIPPED_SIGMA, CLIPPED_TIME = 2.0, 0.05  # excess of a rate over the range; its correlation time [rad/s, s]
@@ -120,6 +122,26 @@ class TiltFilter(TiltObserver):
     def restart(self) -> None:
         """Restart the initial alignment, for example after a gap; the bias is kept."""
         self._start(self.state.bias, self.state.covariance[6:9, 6:9])
+
+    def bridge(self, h: float, rate: Array) -> bool:
+        """Go on after a gap with unknown velocity and uncertain vertical, if its error is a small angle.
+
+        Args:
+            h: Duration of the gap [s].
+            rate: Mean of the angular rates at its ends [rad/s], shape (3,).
+        """
+        velocity, vertical, bias, _offset, P = self.state
+        w = rate - bias
+        variance = (UNKNOWN_RATE**2 + float(w @ w)) * h**2
+        if self.aligning or variance > LARGEST_TURN**2:
+            return False
+        velocity[:], vertical[:] = 0.0, exp_so3(-h * w) @ vertical
+        P[0:3, :] = P[:, 0:3] = 0.0
+        P[0:3, 0:3] = UNKNOWN_SPEED**2 * np.eye(3)
+        P[3:6, 3:6] += variance * np.eye(3)
+        self.variance_factor = max(self.variance_factor, 1.0)
+        self._odometry.restart(None, vertical)
+        return True
 
     def _start(self, bias: Array, bias_covariance: Array) -> None:
         P = np.zeros((ERRORS, ERRORS))

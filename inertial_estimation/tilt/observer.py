@@ -150,6 +150,10 @@ class TiltObserver(ABC):
     def restart(self) -> None:
         """Restart the initial alignment, for example after a gap; the bias is kept."""
 
+    def bridge(self, _h: float, _rate: Array) -> bool:
+        """Go on after a gap of h seconds with a mean angular rate; return whether that is possible."""
+        return False
+
     @abstractmethod
     def step(self, h: float, reading: Array, look: Look | None) -> None:
         """Advance by one step.

@@ -215,6 +215,17 @@ def test_after_a_gap_it_is_right_again(gap, observer):
     assert np.abs(bias).max() < 0.01
 
 
+def test_short_gaps_make_the_tilt_uncertain_and_do_not_silence_it():
+    run, gap, shown = Run().go(0.5, 2.5), 0.15, 0.2
+    for begin in 2.5 + gap + (gap + shown) * np.arange(4):
+        run.go(begin, begin + shown)
+    times = np.array(run.times)
+    assert np.diff(times[times > 2.4]).max() < gap + 2.5e-9 * PERIOD_NS
+    ratios = np.array(run.errors)[times > 2.5] / np.array(run.sigmas)[times > 2.5]
+    assert np.abs(ratios).max() < 1.0
+    assert run.sigmas[-1] < 0.25 * max(run.sigmas[-60:]), "contacts correct it again"
+
+
 def test_single_outliers_of_the_imu_change_nothing():
     def spoil(sample):
         if sample.stamp_ns % 500_000_000:
