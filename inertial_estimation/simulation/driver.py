@@ -15,8 +15,9 @@ from inertial_estimation.simulation.sensors import SensorReadings
 from inertial_estimation.simulation.simulation import Simulation
 
 BRAKE_DAMPING = 1e5  # of brakes that engage when no command arrives in time, as in many drives [Nms/rad]
-CATCH_UP = 0.5  # wall time for which a tick on the hoist waits for its command in lockstep [s]
-MAX_BACKLOG = 0.25  # delay beyond which a simulation does not catch up with its schedule [s]
+# Delay beyond which a simulation does not catch up with its schedule, and a tick on the hoist does not wait
+# for its command [s].
+MAX_BACKLOG = 0.25
 
 
 class CommandInbox:
@@ -224,7 +225,7 @@ class SimulationDriver:
         answered = newest_ns is not None and self._await_ns is not None and newest_ns > self._await_ns
         if self._phase is DrivingPhase.HOIST:
             lockstep = self._pacing.lockstep and newest_ns is not None
-            if lockstep and not answered and self._await_ns is not None and self._waits(wall, CATCH_UP):
+            if lockstep and not answered and self._await_ns is not None and self._waits(wall, MAX_BACKLOG):
                 return False
             over = seconds(now_ns - self._start_ns) >= self._pacing.hoist
             if over and (answered if lockstep else newest_ns is not None):

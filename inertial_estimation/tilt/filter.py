@@ -33,6 +33,7 @@ from inertial_estimation.tilt.error_state import (
 )
 from inertial_estimation.tilt.feet_sensing import Feet
 from inertial_estimation.tilt.imu_readings import ImuStatistics, gain
+from inertial_estimation.tilt.initial_alignment import UNKNOWN_SPEED
 from inertial_estimation.tilt.observer import Look, TiltObserver
 
 CONTACT_INTERVAL = 0.02  # between two looks: over a shorter time, differences of encoders are noise [s]
@@ -47,7 +48,6 @@ OFFSET_TIME = 200.0  # correlation time of the accelerometer's offset [s]
 REST_CORRELATION = 0.5  # correlation time of residual motion at rest [s]
 LEAST_REST_VARIANCE = 1e-8  # of a rate at rest [rad^2/s^2]
 ALONE = 1.0  # time without contact after which the velocity is bounded [s]
-UNKNOWN_SPEED = 1.0  # standard deviation of a velocity that nothing has shown yet [m/s]
 SOLE_NOISE = 0.05**2 * CONTACT_INTERVAL  # noise density of the rate of a standing sole [rad^2/s]
 LEAST_GYRO_NOISE = 2e-4  # noise density of a good gyroscope [rad/s/sqrt(Hz)]
 TESTED_TIME = 0.5  # time constant of the sum of corrections by which a step of the bias is detected [s]

@@ -18,7 +18,7 @@ from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import exp_so3
 
 STARTUP = 0.3  # length of the window, during which nothing is published [s]
-VELOCITY_SIGMA = 1.0  # prior standard deviation of v(0) [m/s]
+UNKNOWN_SPEED = 1.0  # prior standard deviation of a velocity [m/s]
 ACCELERATION_SIGMA = 1.0  # prior standard deviation of gamma minus the mean specific force [m/s^2]
 CONTACT_SIGMA = 0.1  # standard deviation of a contact velocity [m/s]
 OTHER_SIZE = 0.5  # least relative difference of |gamma| from gravity, with which the alignment fails
@@ -35,7 +35,7 @@ class InitialAlignment:
         self.time = 0.0
         self._R = np.eye(3)  # orientation of the present frame in that of the start
         self._F = np.zeros(3)
-        self._normal = np.diag([1.0 / VELOCITY_SIGMA**2, 1.0 / ACCELERATION_SIGMA**2])
+        self._normal = np.diag([1.0 / UNKNOWN_SPEED**2, 1.0 / ACCELERATION_SIGMA**2])
         self._right = np.zeros((2, 3))
 
     def propagate(self, h: float, rate: Array, force: Array) -> None:

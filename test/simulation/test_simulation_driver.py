@@ -9,7 +9,7 @@ from inertial_estimation.inputs.config import RobotConfig
 from inertial_estimation.models.robot_config import StanceConfig
 from inertial_estimation.signals import HealthLevel, TorqueCommand
 from inertial_estimation.simulation.config import SensorConfig, SimulationConfig, SimulationPacing
-from inertial_estimation.simulation.driver import CATCH_UP, MAX_BACKLOG, SimulationDriver
+from inertial_estimation.simulation.driver import MAX_BACKLOG, SimulationDriver
 from inertial_estimation.simulation.simulation import Simulation
 
 ROBOT = RobotConfig(floating_base=False)
@@ -135,7 +135,7 @@ def test_a_controller_that_lags_behind_is_waited_for_on_the_hoist_and_does_not_r
     while bench.simulation.stamp_ns < 3 * HOIST * bench.driver.pace.tick_ns:
         bench.wait()
     bench.command(stamp_ns=bench.simulation.stamp_ns // 2)
-    assert [bool(bench.wait(0.6 * CATCH_UP)) for _ in range(4)] == [False, False, True, False]
+    assert [bool(bench.wait(0.6 * MAX_BACKLOG)) for _ in range(4)] == [False, False, True, False]
     assert not bench.simulation.released
     bench.command()
     assert bench.wait()

@@ -22,7 +22,7 @@ from inertial_estimation.tilt.error_state import (
 from inertial_estimation.tilt.initial_alignment import (
     ACCELERATION_SIGMA,
     CONTACT_SIGMA,
-    VELOCITY_SIGMA,
+    UNKNOWN_SPEED,
     InitialAlignment,
 )
 
@@ -192,7 +192,7 @@ def test_the_alignment_of_the_start_is_as_exact_as_it_says(contacts):
     squares = np.zeros(2)
     for _ in range(trials):
         v_W, a_W, rate = (
-            VELOCITY_SIGMA * rng.normal(size=3),
+            UNKNOWN_SPEED * rng.normal(size=3),
             ACCELERATION_SIGMA * rng.normal(size=3),
             rng.normal(size=3),
         )
