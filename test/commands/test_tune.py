@@ -17,7 +17,7 @@ from inertial_estimation.recordings.bag_writer import write_recording
 from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
 from inertial_estimation.signals import ImuSample, WrenchSample
 
-STEP_NS, STEPS = 20_000_000, 600
+STEP_NS, STEPS = 20_000_000, 900
 BAD = {"alpha1": 20.0, "alpha2": 400.0, "gamma": 20.0}
 VARY = ("--vary", "two_stage.alpha2=2:500", "two_stage.gamma=0.05:20")
 

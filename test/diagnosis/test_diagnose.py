@@ -25,7 +25,6 @@ from inertial_estimation.models.urdf_inertia import perturbed_urdf
 from inertial_estimation.parameters import build_config, parameter_values
 from inertial_estimation.spatial.rotations import DEGREES, rotation_from_roll_pitch_yaw
 
-MORE = pytest.mark.experiment  # further cases of a whole robot, left out of a plain run
 FEET, KNEE = ("left_foot", "right_foot"), "leg_left_4_joint"
 TURNED = rotation_from_roll_pitch_yaw(0.4, -0.3, 1.2)
 FLIPPED, ONE, HALF = np.diag([1.0, -1.0, 1.0]), np.eye(3), 0.5 * np.eye(3)
@@ -264,25 +263,9 @@ def test_exchanged_legs_are_one_cause(legs):
         ("biped", of_imu(np.eye(3)[[1, 2, 0]]), "accelerometer direction", "imu/data", "(z, x, y)", 120.0),
         ("biped", late(0.02), "IMU delay", "imu/data", "late", 20.0),
         ("legs", of_wrenches(ABOUT_Z, ABOUT_Z), "contact wrench axes", "left_foot/wrench", "(y, -x, z)", 0.0),
-        pytest.param(
-            "legs",
-            of_wrenches(SLANTED, SLANTED, FEET),
-            "contact wrench axes",
-            "contact wrenches",
-            "29",
-            0.0,
-            marks=MORE,
-        ),
+        ("legs", of_wrenches(SLANTED, SLANTED, FEET), "contact wrench axes", "contact wrenches", "29", 0.0),
         ("legs", of_wrenches(HALF, HALF), "contact wrench scale", "left_foot/wrench", "0.5", 0.5),
-        pytest.param(
-            "legs",
-            of_wrenches(ONE, -ONE),
-            "contact wrench axes",
-            "left_foot/wrench",
-            "moments of",
-            0.0,
-            marks=MORE,
-        ),
+        ("legs", of_wrenches(ONE, -ONE), "contact wrench axes", "left_foot/wrench", "moments of", 0.0),
     ],
 )
 def test_an_error_of_imu_or_wrenches_is_named_and_no_other(
@@ -303,10 +286,7 @@ def test_errors_of_a_knee_are_named_by_forces_and_feet_and_efforts_without_them(
     assert legs.failed(streams) == [("effort unit", KNEE)]
 
 
-@pytest.mark.parametrize(
-    ("joint", "degrees"),
-    [("leg_right_4_joint", 8.0), pytest.param("leg_right_6_joint", -8.0, marks=MORE)],
-)
+@pytest.mark.parametrize(("joint", "degrees"), [("leg_right_4_joint", 8.0), ("leg_right_6_joint", -8.0)])
 def test_a_joint_that_is_far_off_is_no_error_of_its_neighbour(legs, joint, degrees):
     """Its neighbour's gear ratio and the unit of its effort explain a part of what an offset explains."""
     j = robot_from_config(legs.config, legs.urdf).robot.joint_index(joint)
@@ -396,7 +376,7 @@ def test_what_the_description_lacks_of_a_body_is_named_as_one_cause_with_its_siz
     ("robot", "link", "wrenches", "locked"),
     [
         ("panda", "panda_link7", True, ()),
-        pytest.param(*("talos", "arm_left_5_link", False, ("arm_right_*", "head_*", "gripper*")), marks=MORE),
+        ("talos", "arm_left_5_link", False, ("arm_right_*", "head_*", "gripper*")),
         ("talos", "torso_2_link", True, ("arm_*", "gripper*", "head_*")),
     ],
 )
