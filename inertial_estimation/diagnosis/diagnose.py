@@ -14,6 +14,7 @@ from inertial_estimation.diagnosis.parts import judged
 from inertial_estimation.diagnosis.search import WINDOWS, search, something_else
 from inertial_estimation.diagnosis.sensors import stream_findings, value_findings
 from inertial_estimation.diagnosis.table import STEP_S, Robot, Signals, Table, evenly_spaced
+from inertial_estimation.diagnosis.wirings import angular_rate_in_radians
 from inertial_estimation.inputs.config import RobotGeometryConfig
 from inertial_estimation.inputs.robot_streams import RobotStreams
 from inertial_estimation.models.robot_config import RobotSetup
@@ -63,7 +64,9 @@ def _found(diagnosis: Diagnosis, config: RobotGeometryConfig) -> Iterator[Findin
         yield cannot_tell("all other checks", "recording", why)
         return
     diagnosis.recorded = signals
+    units, signals = angular_rate_in_radians(signals)
     named, of_forces, signals, delays, diagnosis.masses = search(signals, robot, config, of_streams)
+    named = [*units, *named]
     diagnosis.corrected, diagnosis.delays = signals, delays
     final = robot.table(signals.at(evenly_spaced(signals.size, WINDOWS)))
     parts = judged(final)

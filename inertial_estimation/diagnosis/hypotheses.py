@@ -173,28 +173,6 @@ def velocity_hypotheses(table: Table, left: Array) -> Iterator[Hypothesis]:
         yield about(subject, words, remedy, change, 2.0 - (subject == JOINTS), k, fix=fix)
 
 
-def _scaled(
-    table: Table,
-    subject: str,
-    words: str,
-    gains: Array,
-    price: float,
-    value: float,
-    remedy: str = "",
-    **more: bool,
-) -> Hypothesis:
-    """Return the hypothesis that efforts are right after multiplication by gains."""
-    names = table.robot.names
-    drive = {name: float(gains[names.index(name)]) for name in (names if subject == JOINTS else (subject,))}
-    remedy = remedy or f"correct the driver of joint_states, or set drive_gains of {subject}"
-    check = "effort sign" if value == -1.0 else "effort unit"
-    change, fix = Change(effort=np.diag(gains)), Fix(drive_gains=drive)
-    leaves = 1.0 if value == -1.0 else HALF  # friction shows a sign, whatever else is wrong with the torque
-    return Hypothesis(
-        check, subject, words, remedy, change, price, value, "", OF_EFFORTS, fix, leaves=leaves, **more
-    )
-
-
 def effort_hypotheses(table: Table, suspect: Mask) -> Iterator[Hypothesis]:
     """Yield signs, units, factors and orders of the efforts, and that gravity is missing in them.
 
@@ -279,14 +257,19 @@ def _factor_hypotheses(table: Table, j: int | None, k: float) -> Iterator[Hypoth
     names, n = table.robot.names, len(table.robot.names)
     subject, whose = (JOINTS, "all efforts") if j is None else (names[j], f"the effort of '{names[j]}'")
     price, remedy = (1.0, CURRENT) if j is None else (2.0, f"{CURRENT} of this joint")
-    chosen, off, found = np.full(n, j is None) | (np.arange(n) == j), math.log(abs(k)), False
-    yield _scaled(table, subject, f"{whose} had the other sign", np.where(chosen, -1.0, 1.0), price, -1.0)
-    for factor, unit in ((1e3, "in mNm"), (1e-3, "in kNm")):
+    wrong_sign = f"correct the driver of joint_states, or set drive_gains of {subject}"
+    off, kind = math.log(abs(k)), "effort unit"
+    # friction shows a sign, whatever else is wrong with the torque
+    tried = [("effort sign", -1.0, "had the other sign", price, wrong_sign, True, 1.0)]
+    for factor, unit in ((1e3, "mNm"), (1e-3, "kNm")):
         apart = abs(off - math.log(factor))
         if not apart > UNIT:
-            found, gains = True, np.where(chosen, 1.0 / factor, 1.0)
-            words = f"{whose} were {unit}"
-            yield _scaled(table, subject, words, gains, price, factor, remedy, exact=not apart > SAME)
-    if not found and abs(off) > math.log(COMMON):
-        gains = np.where(chosen, 1.0 / k, 1.0)
-        yield _scaled(table, subject, f"{whose} were {times(k)}", gains, price + 3.0, k, remedy, exact=False)
+            tried.append((kind, factor, f"were in {unit}", price, remedy, not apart > SAME, HALF))
+    if len(tried) == 1 and abs(off) > math.log(COMMON):
+        tried.append((kind, k, f"were {times(k)}", price + 3.0, remedy, False, HALF))
+    for check, factor, words, cost, mend, exact, leaves in tried:
+        gains = np.where(np.full(n, j is None) | (np.arange(n) == j), 1.0 / factor, 1.0)
+        drive = {name: float(gain) for name, gain in zip(names, gains, strict=True) if gain != 1.0}
+        how: dict[str, Any] = {"parts": OF_EFFORTS, "exact": exact, "leaves": leaves}
+        how |= {"value": factor, "fix": Fix(drive_gains=drive)}
+        yield Hypothesis(check, subject, f"{whose} {words}", mend, Change(effort=np.diag(gains)), cost, **how)

@@ -90,19 +90,17 @@ def outside(table: Table) -> Array:
 
 def velocities(table: Table) -> Part | None:
     """Compare the velocities that are sent with the slopes of the positions."""
-    v, dq, q = table.signals.v, table.signals.dq, table.signals.q
+    v, dq = table.signals.v, table.signals.dq
     known = np.isfinite(v).all(axis=1)
     if known.sum() < FEWEST or not np.nan_to_num(v[known]).any():
         return None
-    v, dq = v[known], dq[known]
-    telling = np.maximum(rms(dq), rms(v)) > SLOW
-    telling &= q.std(axis=0) > TRAVEL
+    v, dq, all_times = v[known], dq[known], table.sent.whole or table.sent  # no hypothesis changes the latter
+    telling = np.maximum(rms(all_times.dq), rms(np.nan_to_num(all_times.v))) > SLOW
+    telling &= all_times.q.std(axis=0) > TRAVEL
     if not telling.any():
         return None
-    a, b = rms(v[:, telling]), rms(dq[:, telling])
-    left = np.zeros(v.shape[1])
-    size = np.maximum(np.hypot(a, b) / math.sqrt(2.0), 1e-12)
-    left[telling] = np.minimum(rms((v - dq)[:, telling]) / size, 2.0)
+    size = np.maximum(np.hypot(rms(v), rms(dq)) / math.sqrt(2.0), 1e-12)
+    left = np.where(telling, np.minimum(rms(v - dq) / size, 2.0), 0.0)
     log = sum(log_share(float(x), len(v), SLOPE_FLOOR) for x in left[telling])
     return Part(log, left)
 

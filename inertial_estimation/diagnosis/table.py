@@ -90,6 +90,18 @@ class Signals:
         """Return the signals at some of the times."""
         return replace(self, whole=self.whole or self, **_rows(self, rows))
 
+    @property
+    def contradiction(self) -> float:
+        """Rms angle of the specific force to the vertical that follows it and the angular rate [rad]."""
+        cosines = np.sum(self.f * self.attitude[:, 2], axis=1) / np.linalg.norm(self.f, axis=1)
+        angles = np.arccos(np.clip(cosines[np.isfinite(cosines)], -1.0, 1.0))
+        return float(rms(angles)) if len(angles) else 0.0
+
+    def with_rate(self, factor: float) -> "Signals":
+        """Return the signals with the angular rate times a factor, and the attitude that follows from it."""
+        w = factor * self.w
+        return replace(self, w=w, wd=factor * self.wd, attitude=_attitude(self.f, w))
+
     @classmethod
     def of(cls, streams: RobotStreams, setup: RobotSetup) -> "Signals":
         """Smooth and differentiate streams; signals are NaN near a gap of their stream."""
@@ -115,7 +127,7 @@ class Signals:
         signals = cls(
             *(times, values[:, :n], slopes[:, :n], bends[:, :n], values[:, n : 2 * n]),
             *(values[:, 2 * n :], slopes[:, 2 * n :], imu[:, :3], imu[:, 3:], imu_slope[:, 3:], wrenches),
-            attitude=_attitude(imu),
+            attitude=_attitude(imu[:, :3], imu[:, 3:]),
             # A single number is a vertical force, and so is the only component of a wrench that is sent.
             axes=tuple(
                 WrenchAxes.WORLD if one.name in streams.loads else WrenchAxes.BASE if scalar else one.axes
@@ -129,15 +141,15 @@ class Signals:
         return replace(signals.at(np.flatnonzero(np.isfinite(signals.q).all(axis=1))), whole=None)
 
 
-def _attitude(imu: Array) -> Array:
+def _attitude(f: Array, w: Array) -> Array:
     """Return the orientation of an IMU in level axes of constant heading, shape (N, 3, 3).
 
     The rate is integrated forwards, which finds the initial vertical, then backwards. The error of the
     vertical against the specific force decays with the time constant `LEVELLED_S`.
     """
-    readings, n = np.nan_to_num(imu), len(imu)
-    size = np.maximum(np.linalg.norm(readings[:, :3], axis=1, keepdims=True), 1e-9)
-    across, turn, R = skews(readings[:, :3] / size), STEP_S * readings[:, 3:], np.eye(3)
+    f, n = np.nan_to_num(f), len(f)
+    size = np.maximum(np.linalg.norm(f, axis=1, keepdims=True), 1e-9)
+    across, turn, R = skews(f / size), STEP_S * np.nan_to_num(w), np.eye(3)
     found = np.empty((n, 3, 3))
     for k, i in enumerate((*range(n), *reversed(range(n)))):
         rate, gain = turn[i] if k < n else -turn[i], max(1.0 / (k + 1), STEP_S / LEVELLED_S)

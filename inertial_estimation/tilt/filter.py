@@ -48,6 +48,7 @@ OFFSET_TIME = 200.0  # correlation time of the accelerometer's offset [s]
 REST_CORRELATION = 0.5  # correlation time of residual motion at rest [s]
 LEAST_REST_VARIANCE = 1e-8  # of a rate at rest [rad^2/s^2]
 ALONE = 1.0  # time without contact after which the velocity is bounded [s]
+FASTEST = 3.0  # largest credible velocity of such a body; IMUs swung by hand have 1.6 [m/s]
 SOLE_NOISE = 0.05**2 * CONTACT_INTERVAL  # noise density of the rate of a standing sole [rad^2/s]
 LEAST_GYRO_NOISE = 2e-4  # noise density of a good gyroscope [rad/s/sqrt(Hz)]
 TESTED_TIME = 0.5  # time constant of the sum of corrections by which a step of the bias is detected [s]
@@ -242,6 +243,8 @@ class TiltFilter(TiltObserver):
             variance = max(self.config.freedom**2, self._free_level) / time
             shown = variance * self._measure_whole(-velocity, variance, points=1)
             self._free_level += gain(time, CORRELATION_MEMORY) * (max(shown, 0.0) - self._free_level)
+            # Beyond it, gyroscope and accelerometer contradict one another: velocity and tilt are as wrong.
+            self.variance_factor = max(self.variance_factor, self._free_level / FASTEST**2)
 
     def _measure_rest(self, imu: ImuStatistics) -> None:
         """Measure that a robot at rest does not rotate."""

@@ -24,12 +24,12 @@ from inertial_estimation.signals import (
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
 from inertial_estimation.tilt.base_estimator import BaseEstimator
 from inertial_estimation.tilt.config import TiltPipelineConfig
+from inertial_estimation.tilt.filter import FASTEST
 from inertial_estimation.tilt.initial_alignment import STARTUP
 
 FLIGHT = 0.5  # time without contact that is longer than a gait's flight phases [s]
 BIAS_REPORTED = 3.0  # time for which a step of the gyroscope's bias is reported [s]
 SLIPPING = 0.15  # contact noise that is reported; on soft and slippery ground it is 0.09 [m/s]
-FASTEST = 3.0  # velocity of a body without contacts that is reported; IMUs swung by hand have 1.6 [m/s]
 WIDE = np.radians(3.0)  # standard deviation of the tilt that is reported [rad]
 
 
