@@ -29,11 +29,10 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import DEGREES, exp_so3, log_so3
 
-TURNED = math.radians(15.0)  # least rotation [rad]; smaller ones are a `Cause`, compared with joint offsets
+TURNED = math.radians(15.0)  # least rotation that is no small error, as causes and joint offsets are [rad]
 YAWS = 24  # number of tried angles about the vertical at which an IMU may be mounted
 MILLI = 1e-3
 GYROSCOPE = "gyroscope scale"
-CONTRADICTION = 0.3  # angle between specific force and vertical that no swing explains [rad]
 AXES, EXACT = "contact wrench axes", 0.5  # share of the disagreement that may remain with the right axes
 FEWEST = 30  # least number of windows from which axes are fitted
 RATE_PARTS = "rotation", "wrenches", "torques", "whole body"
@@ -72,9 +71,7 @@ def angular_rate_in_radians(signals: Signals) -> tuple[list[Finding], Signals]:
     The vertical that follows both readings then turns far more than the specific force, at rest by the noise.
     """
     before = signals.contradiction
-    if not before > CONTRADICTION:
-        return [], signals
-    radians = signals.with_rate(1.0 / DEGREES)
+    radians = signals.with_rate(1.0 / DEGREES) if before > TURNED else signals
     after = radians.contradiction
     if not before > 2.0 * after:
         return [], signals

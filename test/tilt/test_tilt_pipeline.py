@@ -255,12 +255,16 @@ class Turning:
         pipeline.push_imu(ie.ImuSample(stamp, force, self.wired * self.rate(t, 1e-5)))
 
 
-@pytest.mark.parametrize("wired", [(-1.0, 1.0, 1.0), (1.0, -1.0, 1.0), (-1.0, -1.0, -1.0)])
-def test_an_imu_that_contradicts_itself_is_not_ok(wired):
+@pytest.mark.parametrize(
+    "wired", [(-1.0, 1.0, 1.0), (1.0, -1.0, 1.0), (-1.0, -1.0, -1.0), (57.3, 57.3, 57.3)]
+)
+def test_an_imu_that_contradicts_itself_is_not_ok_and_its_tilt_uncertain(wired):
     body = Turning(wired)
     run = Run(body, imu_frame="base", contacts=(), contact_frames=()).go(0.0, 10.0, body.push)
     assert run.health().level is ie.HealthLevel.WARN
     assert "gyroscope and accelerometer contradict one another" in run.health().message
+    error, sigma = (np.sqrt(np.mean(run.between(8.0, 10.0, name) ** 2)) for name in ("errors", "sigmas"))
+    assert error < 3.0 * sigma, "what contradicts itself is uncertain"
 
 
 def test_an_imu_alone_has_a_tilt():
