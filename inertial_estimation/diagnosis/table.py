@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
 
 from inertial_estimation.inputs.robot_streams import RobotStreams, StreamRows
 from inertial_estimation.models.candidate_columns import CandidateColumns
@@ -147,9 +148,10 @@ def _attitude(f: Array, w: Array) -> Array:
     The rate is integrated forwards, which finds the initial vertical, then backwards. The error of the
     vertical against the specific force decays with the time constant `LEVELLED_S`.
     """
-    f, n = np.nan_to_num(f), len(f)
-    size = np.maximum(np.linalg.norm(f, axis=1, keepdims=True), 1e-9)
-    across, turn, R = skews(f / size), STEP_S * np.nan_to_num(w), np.eye(3)
+    f, n, up = np.nan_to_num(f), len(f), np.array([0.0, 0.0, 1.0])
+    f = f / np.maximum(np.linalg.norm(f, axis=1, keepdims=True), 1e-9)
+    across, turn = skews(f), STEP_S * np.nan_to_num(w)
+    R = Rotation.align_vectors(up, f.sum(axis=0) + 1e-9 * up)[0].as_matrix()  # it may be upside down
     found = np.empty((n, 3, 3))
     for k, i in enumerate((*range(n), *reversed(range(n)))):
         rate, gain = turn[i] if k < n else -turn[i], max(1.0 / (k + 1), STEP_S / LEVELLED_S)
