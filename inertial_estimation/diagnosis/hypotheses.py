@@ -270,6 +270,6 @@ def _factor_hypotheses(table: Table, j: int | None, k: float) -> Iterator[Hypoth
     for check, factor, words, cost, mend, exact, leaves in tried:
         gains = np.where(np.full(n, j is None) | (np.arange(n) == j), 1.0 / factor, 1.0)
         drive = {name: float(gain) for name, gain in zip(names, gains, strict=True) if gain != 1.0}
-        how: dict[str, Any] = {"parts": OF_EFFORTS, "exact": exact, "leaves": leaves}
-        how |= {"value": factor, "fix": Fix(drive_gains=drive)}
-        yield Hypothesis(check, subject, f"{whose} {words}", mend, Change(effort=np.diag(gains)), cost, **how)
+        change, fix = Change(effort=np.diag(gains)), Fix(drive_gains=drive)
+        values = check, subject, f"{whose} {words}", mend, change, cost, factor, "", OF_EFFORTS, fix
+        yield Hypothesis(*values, exact=exact, leaves=leaves)

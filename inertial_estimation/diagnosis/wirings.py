@@ -49,17 +49,15 @@ def unit_hypotheses(table: Table) -> Iterator[Hypothesis]:
         for unit, factor in (("g", STANDARD_GRAVITY), ("mg", MILLI * STANDARD_GRAVITY)):
             remedy = f"in {unit}? The driver must send m/s^2, or name {unit} in imu.units"
             change, fix = Change(force=factor * ONE), Fix(parameters={"imu.units": [unit]})
-            yield force(
-                f"the specific force were in {unit} {text}", remedy, change, 1.0, size, "m/s^2", fix=fix
-            )
+            words = f"the specific force were in {unit} {text}"
+            yield force(words, remedy, change, 1.0, size, "m/s^2", fix=fix)
         if ratio > 0.05 and min(abs(math.log(ratio * unit)) for unit in (1.0, STANDARD_GRAVITY)) > GRAVITY:
             words = f"the specific force were {times(ratio)} {text}"
             remedy = "check unit and scale of the accelerometer in the driver of imu/data (m/s^2)"
             mild = 0.7 < ratio < 1.4
             yield force(words, remedy, Change(force=ONE / ratio), 4.0, size, "m/s^2", mild=mild)
     fitted = fitted_rate(table)
-    factor = 1.0 if fitted is None else 1.0 / max(fitted[1], 1e-6)
-    if abs(math.log(factor)) > UNIT:
+    if fitted is not None and abs(math.log(factor := 1.0 / max(fitted[1], 1e-6))) > UNIT:
         words, change = f"the angular rate were {times(factor)}", Change(rate=ONE / factor)
         texts, mild = (words, "check unit and scale of the driver, expected rad/s"), 0.5 < factor < 2.0
         yield Hypothesis(GYROSCOPE, IMU, *texts, change, 4.0, factor, parts=RATE_PARTS, mild=mild)
@@ -194,6 +192,10 @@ def _of_contacts(table: Table, contacts: tuple[int, ...]) -> Iterator[Hypothesis
         yield mapped("contact wrench scale", words, mend, F, F, 2.0, 1.0 / gain)
     if _degrees(R) > math.degrees(TURNED):
         yield mapped(check, f"the sensors {whose} were turned by {_degrees(R):.0f} deg", remedy, R, R, 4.0)
+    for signs in itertools.product((1.0, -1.0), repeat=3) if not table.points else ():
+        D, axes = np.diag(signs), ", ".join(a for a, s in zip("xyz", signs, strict=True) if s < 0.0)
+        if axes:
+            yield mapped(check, f"the moments {whose} had the other sign about {axes}", remedy, ONE, D, 3.0)
     if not table.points:
         remedy = "check the unit of the moments in the driver, expected Nm"
         yield mapped("contact wrench unit", f"the moments {whose} were in Nmm", remedy, ONE, MILLI * ONE, 0.0)
