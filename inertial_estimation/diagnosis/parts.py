@@ -94,9 +94,8 @@ def velocities(table: Table) -> Part | None:
     known = np.isfinite(v).all(axis=1)
     if known.sum() < FEWEST or not np.nan_to_num(v[known]).any():
         return None
-    v, dq, all_times = v[known], dq[known], table.sent.whole or table.sent  # no hypothesis changes the latter
-    telling = np.maximum(rms(all_times.dq), rms(np.nan_to_num(all_times.v))) > SLOW
-    telling &= all_times.q.std(axis=0) > TRAVEL
+    v, dq = v[known], dq[known]
+    telling = (np.maximum(rms(dq), rms(v)) > SLOW) & (table.signals.q.std(axis=0) > TRAVEL)
     if not telling.any():
         return None
     size = np.maximum(np.hypot(rms(v), rms(dq)) / math.sqrt(2.0), 1e-12)

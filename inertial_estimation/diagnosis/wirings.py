@@ -32,7 +32,6 @@ from inertial_estimation.spatial.rotations import DEGREES, exp_so3, log_so3
 TURNED = math.radians(15.0)  # least rotation that is no small error, as causes and joint offsets are [rad]
 YAWS = 24  # number of tried angles about the vertical at which an IMU may be mounted
 MILLI = 1e-3
-GYROSCOPE = "gyroscope scale"
 AXES, EXACT = "contact wrench axes", 0.5  # share of the disagreement that may remain with the right axes
 FEWEST = 30  # least number of windows from which axes are fitted
 RATE_PARTS = "rotation", "wrenches", "torques", "whole body"
@@ -60,7 +59,7 @@ def unit_hypotheses(table: Table) -> Iterator[Hypothesis]:
     if fitted is not None and abs(math.log(factor := 1.0 / max(fitted[1], 1e-6))) > UNIT:
         words, change = f"the angular rate were {times(factor)}", Change(rate=ONE / factor)
         texts, mild = (words, "check unit and scale of the driver, expected rad/s"), 0.5 < factor < 2.0
-        yield Hypothesis(GYROSCOPE, IMU, *texts, change, 4.0, factor, parts=RATE_PARTS, mild=mild)
+        yield Hypothesis("gyroscope scale", IMU, *texts, change, 4.0, factor, parts=RATE_PARTS, mild=mild)
 
 
 def angular_rate_in_radians(signals: Signals) -> tuple[list[Finding], Signals]:
@@ -77,7 +76,7 @@ def angular_rate_in_radians(signals: Signals) -> tuple[list[Finding], Signals]:
     text += f"{math.degrees(after):.0f} deg if the angular rate were in deg/s"
     remedy = "deg/s? The driver must send rad/s, or name deg/s in imu.units"
     fix = Fix(parameters={"imu.units": ["deg/s"]})
-    return [Finding(GYROSCOPE, IMU, Verdict.WRONG, DEGREES, "", text, remedy, fix)], radians
+    return [Finding("gyroscope scale", IMU, Verdict.WRONG, DEGREES, "", text, remedy, fix)], radians
 
 
 def fitted_rate(table: Table) -> tuple[Array, float] | None:
