@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
 
 from inertial_estimation.inputs.robot_streams import RobotStreams, StreamRows
 from inertial_estimation.models.candidate_columns import CandidateColumns
@@ -148,6 +147,8 @@ def _attitude(f: Array, w: Array) -> Array:
     The rate is integrated forwards, which finds the initial vertical, then backwards. The error of the
     vertical against the specific force decays with the time constant `LEVELLED_S`.
     """
+    from scipy.spatial.transform import Rotation  # a node starts without it
+
     f, n, up = np.nan_to_num(f), len(f), np.array([0.0, 0.0, 1.0])
     f = f / np.maximum(np.linalg.norm(f, axis=1, keepdims=True), 1e-9)
     across, turn = skews(f), STEP_S * np.nan_to_num(w)

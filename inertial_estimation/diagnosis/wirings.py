@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from inertial_estimation.diagnosis.finding import Finding, Fix, Verdict, times
 from inertial_estimation.diagnosis.frames import added_frame, axis_names, signed_permutations
@@ -100,6 +99,8 @@ def fitted_rate(table: Table) -> tuple[Array, float] | None:
 
 def imu_hypotheses(table: Table, config: RobotGeometryConfig) -> Iterator[Hypothesis]:
     """Yield hypotheses of axes of the gyroscope alone, of the accelerometer alone, and of the whole IMU."""
+    from scipy.spatial.transform import Rotation  # a node starts without it
+
     turned: dict[str, tuple[Array, float]] = {}  # rotations and their penalties, by the phrase for them
     for i, P in enumerate(PERMUTATIONS[1:], 1):
         axes, angle = axis_names(i), _degrees(P)
